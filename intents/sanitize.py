@@ -1,0 +1,43 @@
+"""What is done to text of other people before it is stored or shown to a model. Pure."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import Final
+
+import regex
+
+#: Zero-width joiners carry meaning inside emoji and inside Persian or Indic words, and hide text anywhere else.
+_STRAY_JOINER: Final = regex.compile(r"(?<![^\x00-\x7f])[\u200c\u200d]|[\u200c\u200d](?![^\x00-\x7f\u200c\u200d])")
+_INVISIBLE: Final = regex.compile(r"[\p{Cc}\p{Cf}\p{Cs}--[\u200c\u200d\s\x85]]", regex.VERSION1)
+_SPACES: Final = regex.compile(r"[\s\x85\p{Z}]+")
+_FORBIDDEN_IN_ID: Final = regex.compile(r"[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]")
+
+
+def clean_line(text: str) -> str:
+    """Make one readable line of any text.
+
+    Control, bidirectional and other invisible characters go, lone surrogates and NUL become spaces, every run of white
+    space (line breaks of any script included) becomes one space, the ends are trimmed and the rest is composed (NFC).
+
+    Returns:
+        The line; empty when nothing visible was left.
+    """
+    spaced = regex.sub(r"[\p{Cs}\x00]", " ", text)
+    visible = _STRAY_JOINER.sub("", _INVISIBLE.sub("", spaced))
+    return unicodedata.normalize("NFC", _SPACES.sub(" ", visible)).strip()
+
+
+def escape_line(text: str) -> str:
+    """Clean `text` to one line that can neither open nor close a tag of the block around it."""
+    return clean_line(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def encodable(text: str) -> str:
+    """Replace lone surrogates, which no database driver can encode, with spaces."""
+    return regex.sub(r"\p{Cs}", " ", text)
+
+
+def has_forbidden_id_characters(text: str) -> bool:
+    """Whether an id holds a control character, a line separator or a lone surrogate."""
+    return _FORBIDDEN_IN_ID.search(text) is not None

@@ -1,0 +1,318 @@
+"""Pydantic inputs and results: frozen values that outlive any session.
+
+Building one raises pydantic's `ValidationError` for what can be judged without clock, owner, language or database.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+from typing import Annotated, Any, Literal, Self, overload
+
+from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from intents.lifecycle import Status
+from intents.sanitize import clean_line, encodable, has_forbidden_id_characters
+
+ID_CHARS = 512
+#: Sender ids that chat adapters send when they do not know the sender; none of them names a person.
+NO_SENDER = frozenset({"anonymous", "none", "null", "undefined", "unknown"})
+MAX_FIRES = 1000
+MAX_COOLDOWN = timedelta(days=366)
+MAX_LIFETIME = timedelta(days=3653)
+#: Longest description and keyword that `Limits` may allow.
+MAX_TEXT = 10_000
+
+ChannelScope = Literal["conversation", "channel", "anywhere"]
+SenderScope = Literal["sender", "anyone"]
+TurnKind = Literal["user", "heartbeat", "cron", "system"]
+
+
+def _check_id(value: Any) -> Any:
+    if isinstance(value, str) and has_forbidden_id_characters(value):
+        raise ValueError("ids must not contain control characters; send the channel's own id")
+    return value
+
+
+def _blank_to_none(value: Any) -> Any:
+    return None if isinstance(value, str) and not value.strip() else value
+
+
+def _placeholder_to_none(value: Any) -> Any:
+    if isinstance(value, str) and value.strip().casefold() in NO_SENDER | {""}:
+        return None
+    return value
+
+
+def _sound_text(value: Any) -> Any:
+    return encodable(value) if isinstance(value, str) else value
+
+
+def _line(value: Any) -> Any:
+    return clean_line(value) if isinstance(value, str) else value
+
+
+Id = Annotated[str, Field(min_length=1, max_length=ID_CHARS), BeforeValidator(_check_id)]
+OptionalId = Annotated[Id | None, BeforeValidator(_blank_to_none)]
+SenderId = Annotated[Id | None, BeforeValidator(_placeholder_to_none)]
+AccountId = Annotated[Id, BeforeValidator(lambda v: "default" if _blank_to_none(v) is None else v)]
+Provider = Annotated[Id, BeforeValidator(lambda v: v.strip().casefold() if isinstance(v, str) else v)]
+Line = Annotated[str, BeforeValidator(_line)]
+TurnText = Annotated[str, BeforeValidator(_sound_text)]
+
+
+class _Frozen(BaseModel):
+    # The text of another person must not come back in a message or a log.
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+
+class Identity(_Frozen):
+    """An authenticated identity, as the host's channel adapter knows it; never taken from a message or a tool call.
+
+    Attributes:
+        provider: the channel's kind (``slack``); compared trimmed and case-folded.
+        sender_id: who speaks; None (also for blank and for placeholders such as ``unknown``) when not known.
+        account_id: the workspace or bot account at the provider.
+        conversation_id: the room, thread or chat; None when there is none.
+    """
+
+    provider: Provider
+    sender_id: SenderId = None
+    account_id: AccountId = "default"
+    conversation_id: OptionalId = None
+
+
+class Admin(_Frozen):
+    """An authenticated operator: may inspect and cancel, never create.
+
+    Attributes:
+        name: what the audit log calls the operator.
+    """
+
+    name: Annotated[Line, Field(min_length=1, max_length=ID_CHARS)]
+
+
+class Turn(_Frozen):
+    """One inbound message.
+
+    Attributes:
+        text: the message.
+        identity: who sent it where.
+        id: the channel's message id; with it a repeated turn spends nothing. Ids count within provider, account and
+            conversation.
+        session_id: the host's session, recorded only.
+        kind: ``user`` turns match; the others never do.
+        at: when it was sent, recorded only; eligibility follows the injected clock.
+    """
+
+    text: TurnText
+    identity: Identity
+    id: OptionalId = None
+    session_id: OptionalId = None
+    kind: TurnKind = "user"
+    at: AwareDatetime | None = None
+
+
+class IntentCreate(_Frozen):
+    """A draft of an intent.
+
+    Attributes:
+        description: what to remind of; kept as one clean line.
+        trigger_keywords: one completed entry is enough; an entry is complete when all its words occur in the turn.
+        exclude_keywords: a completed entry of these keeps the intent silent.
+        channel_scope: ``conversation`` (one room), ``channel`` (provider and account) or ``anywhere``.
+        conversation_id: the room, for ``conversation``; the creator's own when None.
+        sender_scope: ``sender`` (one person's turns) or ``anyone``.
+        sender_id: whose turns, for ``sender``; the creator's own when None. Never who owns.
+        expires_at: aware; `Limits.expires_after` from now when None.
+        max_fires: fire budget, 1 to 1000; `Limits.max_fires` when None.
+        cooldown: least time between fires, 0 to 366 days; `Limits.cooldown` when None.
+        language: ISO 639-1 code of the keywords, ``und`` for exact words; the analyzer's first when None.
+        within: an entry's words must lie within this many word positions.
+        armed: False keeps the intent pending until `arm`.
+    """
+
+    description: Annotated[Line, Field(min_length=1, max_length=MAX_TEXT)]
+    trigger_keywords: Annotated[list[TurnText], Field(min_length=1)]
+    exclude_keywords: list[TurnText] = Field(default_factory=list)
+    channel_scope: ChannelScope = "channel"
+    conversation_id: OptionalId = None
+    sender_scope: SenderScope = "sender"
+    sender_id: SenderId = None
+    expires_at: AwareDatetime | None = None
+    max_fires: Annotated[int, Field(ge=1, le=MAX_FIRES)] | None = None
+    cooldown: Annotated[timedelta, Field(ge=timedelta(0), le=MAX_COOLDOWN)] | None = None
+    language: str | None = None
+    within: Annotated[int, Field(ge=1, le=10_000)] | None = None
+    armed: bool = True
+
+    @model_validator(mode="after")
+    def _targets_fit_scopes(self) -> Self:
+        if self.conversation_id is not None and self.channel_scope != "conversation":
+            raise ValueError('conversation_id needs channel_scope="conversation"')
+        if self.sender_id is not None and self.sender_scope != "sender":
+            raise ValueError('sender_id needs sender_scope="sender"')
+        return self
+
+
+class IntentRead(_Frozen):
+    """An intent as it stands at the clock; `status` is the effective one.
+
+    Attributes:
+        rearm_at: from when it may fire again (while a firing is held: until when it is held); None when nothing waits.
+        advice: sentences on keywords that will fire rarely or too often; given at creation, empty elsewhere.
+    """
+
+    id: str
+    agent_id: str
+    description: str
+    trigger_keywords: list[str]
+    exclude_keywords: list[str]
+    language: str
+    within: int | None
+    channel_scope: ChannelScope
+    sender_scope: SenderScope
+    conversation_id: str | None
+    sender_id: str | None
+    creator: Identity
+    status: Status
+    fire_count: int
+    max_fires: int
+    cooldown: timedelta
+    expires_at: AwareDatetime
+    last_fired_at: AwareDatetime | None
+    rearm_at: AwareDatetime | None
+    created_at: AwareDatetime
+    advice: tuple[str, ...] = ()
+
+
+class IntentEventRead(_Frozen):
+    """One line of an intent's audit log, oldest first.
+
+    Attributes:
+        event: ``create`` or an event of the lifecycle table.
+        from_status: None for ``create``.
+        actor: who moved it: an owner as ``provider/account:sender``, an admin as ``admin:name``, ``turn`` or ``sweep``.
+        detail: the completed entry of a fire, the reason of a cancel or release.
+    """
+
+    event: str
+    from_status: Status | None
+    to_status: Status
+    at: AwareDatetime
+    turn_id: str | None
+    actor: str
+    detail: str | None
+
+
+class Match(_Frozen):
+    """One intent that fired on the turn, with the entry that the turn completed."""
+
+    intent: IntentRead
+    keyword: str
+
+
+class Matches(_Frozen, Sequence[Match]):
+    """What fired on a turn: a sequence of `Match`, oldest intent first.
+
+    Attributes:
+        context: the hidden block for the prompt; None when nothing fired.
+        truncated: True when more candidates existed than `Limits.candidates` and some were not looked at.
+        duplicate: True when the turn id was seen before and this is its first answer again.
+        skipped: None, or why nothing was decided: ``kind``, ``deadline``, ``cancelled``, ``busy``, ``no_invocation``,
+            ``no_conversation``.
+    """
+
+    matches: tuple[Match, ...] = ()
+    context: str | None = None
+    truncated: bool = False
+    duplicate: bool = False
+    skipped: str | None = None
+
+    def __len__(self) -> int:
+        return len(self.matches)
+
+    def __iter__(self) -> Iterator[Match]:  # type: ignore[override]
+        return iter(self.matches)
+
+    @overload
+    def __getitem__(self, index: int) -> Match: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Match]: ...
+    def __getitem__(self, index: int | slice) -> Match | Sequence[Match]:
+        return self.matches[index]
+
+
+Rule = Literal[
+    "turn_kind",
+    "duplicate",
+    "pending",
+    "cancelled",
+    "scope",
+    "expired",
+    "cooldown",
+    "budget",
+    "held",
+    "keywords",
+    "excluded",
+    "within",
+    "creating_turn",
+    "per_turn_limit",
+    "block_full",
+]
+
+
+class Explanation(_Frozen):
+    """Why an intent would fire on a turn, or the first rule that stops it.
+
+    Attributes:
+        fires: whether `match` would fire it now.
+        rule: the first rule that stops it; None when it fires.
+        keyword: the completed entry; None when none is.
+        detail: one sentence for a person.
+    """
+
+    intent: IntentRead
+    fires: bool
+    rule: Rule | None
+    keyword: str | None
+    detail: str
+
+
+class SweepResult(_Frozen):
+    """How many rows a sweep moved, by kind; `more` when the limit stopped it."""
+
+    expired: int = 0
+    rearmed: int = 0
+    released: int = 0
+    more: bool = False
+
+
+class Limits(_Frozen):
+    """Bounds and defaults of a service.
+
+    Attributes:
+        candidates: how many candidates of the prefilter a turn looks at.
+        fires_per_turn: how many intents fire on one turn.
+        context_chars: longest hidden block, tags included, in characters.
+        description_chars: longest description, in characters.
+        keywords: most entries of an intent, trigger and exclude each.
+        keyword_chars: longest entry, in characters.
+        max_fires: default fire budget.
+        cooldown: default cooldown.
+        expires_after: default lifetime.
+        hold_for: how long a held delivery may wait for `confirm`.
+        lock_wait: longest wait for the write lock.
+    """
+
+    candidates: Annotated[int, Field(ge=1, le=10_000)] = 256
+    fires_per_turn: Annotated[int, Field(ge=1, le=100)] = 3
+    context_chars: Annotated[int, Field(ge=100, le=100_000)] = 1200
+    description_chars: Annotated[int, Field(ge=1, le=MAX_TEXT)] = 500
+    keywords: Annotated[int, Field(ge=1, le=256)] = 24
+    keyword_chars: Annotated[int, Field(ge=1, le=MAX_TEXT)] = 120
+    max_fires: Annotated[int, Field(ge=1, le=MAX_FIRES)] = 3
+    cooldown: Annotated[timedelta, Field(ge=timedelta(0), le=MAX_COOLDOWN)] = timedelta(hours=24)
+    expires_after: Annotated[timedelta, Field(gt=timedelta(0), le=MAX_LIFETIME)] = timedelta(days=90)
+    hold_for: Annotated[timedelta, Field(gt=timedelta(0), le=timedelta(days=1))] = timedelta(minutes=10)
+    lock_wait: Annotated[timedelta, Field(ge=timedelta(0), le=timedelta(minutes=5))] = timedelta(seconds=2)
