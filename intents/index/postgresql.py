@@ -1,0 +1,110 @@
+"""The prefilter on PostgreSQL: a table of (agent, scope, term, intent), kept by the repository.
+
+Read with ``scope = ANY(…) AND term = ANY(…)`` against the primary key; arrays with GIN and ``&&`` are planned badly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import Text, any_, bindparam, delete, func, insert, literal_column, select
+from sqlalchemy.dialects.postgresql import ARRAY
+
+from intents.index.base import CANDIDATE_COLUMNS, encode_terms
+from intents.lifecycle import could_fire_sql
+from intents.models import StandingIntent, intent_anchors
+from intents.sqltypes import UtcDateTime
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from sqlalchemy import Row, Select
+    from sqlalchemy.orm import Session
+
+USAGE_BOUND: Final = 1000
+_TEXTS = ARRAY(Text)
+
+
+@cache
+def candidates_statement() -> Select[Any]:
+    """The prefilter query; binds ``agent_id``, ``scopes``, ``terms``, ``now`` and ``most``."""
+    keys = (
+        select(intent_anchors.c.intent_key)
+        .where(
+            intent_anchors.c.agent_id == bindparam("agent_id"),
+            intent_anchors.c.scope == any_(bindparam("scopes", type_=_TEXTS)),
+            intent_anchors.c.term == any_(bindparam("terms", type_=_TEXTS)),
+        )
+        .distinct()
+    )
+    return (
+        select(*CANDIDATE_COLUMNS)
+        .where(
+            StandingIntent.key.in_(keys),
+            StandingIntent.agent_id == bindparam("agent_id"),
+            could_fire_sql(StandingIntent, bindparam("now", type_=UtcDateTime())),  # type: ignore[arg-type]
+        )
+        .order_by(StandingIntent.key)
+        .limit(bindparam("most"))
+    )
+
+
+@cache
+def _usage_statement() -> Select[Any]:
+    rows = (
+        select(literal_column("1"))
+        .where(intent_anchors.c.agent_id == bindparam("agent_id"), intent_anchors.c.term == bindparam("term"))
+        .limit(USAGE_BOUND)
+        .subquery()
+    )
+    return select(func.count()).select_from(rows)
+
+
+class PostgresqlIndex:
+    """The anchor table as the prefilter."""
+
+    def candidates(
+        self,
+        session: Session,
+        *,
+        agent_id: str,
+        terms: Collection[str],
+        scopes: Collection[str],
+        now: datetime,
+        limit: int,
+    ) -> list[Row[Any]]:
+        """Return the candidates of a turn, oldest first; see `Prefilter.candidates`."""
+        values = {
+            "agent_id": agent_id,
+            "scopes": sorted(scopes),
+            "terms": encode_terms(agent_id, terms),
+            "now": now,
+            "most": limit,
+        }
+        return list(session.execute(candidates_statement(), values))
+
+    def usage(self, session: Session, *, agent_id: str, terms: Collection[str]) -> dict[str, int]:
+        """Count the agent's live rows at each term, up to `USAGE_BOUND`."""
+        return {
+            term: session.execute(
+                _usage_statement(), {"agent_id": agent_id, "term": encode_terms(agent_id, [term])[0]}
+            ).scalar_one()
+            for term in terms
+        }
+
+    def add(self, session: Session, row: StandingIntent) -> None:
+        """Write the row's anchors, replacing earlier ones."""
+        self.remove(session, [row.key])
+        session.execute(
+            insert(intent_anchors),
+            [
+                {"agent_id": row.agent_id, "scope": row.scope, "term": term, "intent_key": row.key}
+                for term in row.anchors.split()
+            ],
+        )
+
+    def remove(self, session: Session, keys: Collection[int]) -> None:
+        """Delete the anchors of retired rows."""
+        session.execute(delete(intent_anchors).where(intent_anchors.c.intent_key.in_(list(keys))))

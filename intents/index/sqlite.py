@@ -1,0 +1,134 @@
+"""The prefilter on SQLite: an FTS5 table of anchors and scopes, kept in step by triggers.
+
+FTS5 is the outer loop of the query whatever the planner's statistics say: ``CROSS JOIN`` forbids SQLite to reorder
+(https://sqlite.org/optoverview.html#crossjoin). Left to itself, every SQLite from 3.41 on reads all rows of a database
+that was never analysed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from functools import cache
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import and_, bindparam, func, literal_column, select
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.selectable import Join
+
+from intents import ddl
+from intents.errors import SchemaMismatch
+from intents.index.base import CANDIDATE_COLUMNS, encode_terms
+from intents.lifecycle import could_fire_sql
+from intents.models import StandingIntent, intents_fts
+from intents.sqltypes import UtcDateTime
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from sqlalchemy import Row, Select
+    from sqlalchemy.orm import Session
+    from sqlalchemy.sql.compiler import SQLCompiler
+
+#: Terms of one full-text query. FTS5 copies the whole list for every OR it parses, so long lists cost quadratically.
+TERMS_PER_QUERY: Final = 250
+#: Above this many rows at a term, more make no difference to the choice of an anchor.
+USAGE_BOUND: Final = 1000
+
+
+class _CrossJoin(Join):
+    """A join whose left side SQLite must read first."""
+
+    inherit_cache = True
+
+
+@compiles(_CrossJoin, "sqlite")
+def _compile_cross_join(join: _CrossJoin, compiler: SQLCompiler, **kw: Any) -> str:
+    return str(compiler.visit_join(join, **kw)).replace(" JOIN ", " CROSS JOIN ", 1)  # type: ignore[no-untyped-call]
+
+
+_MATCHES = literal_column(ddl.FTS).op("MATCH")(bindparam("query"))
+
+
+@cache
+def candidates_statement() -> Select[Any]:
+    """The prefilter query; binds ``query`` (FTS5 syntax), ``agent_id``, ``now`` and ``most``."""
+    return (
+        select(*CANDIDATE_COLUMNS)
+        .select_from(
+            _CrossJoin(intents_fts, StandingIntent.__table__, StandingIntent.__table__.c.key == intents_fts.c.rowid)
+        )
+        .where(
+            _MATCHES,
+            StandingIntent.agent_id == bindparam("agent_id"),
+            could_fire_sql(StandingIntent, bindparam("now", type_=UtcDateTime())),  # type: ignore[arg-type]
+        )
+        .order_by(intents_fts.c.rowid)
+        .limit(bindparam("most"))
+    )
+
+
+@cache
+def _usage_statement() -> Select[Any]:
+    rows = select(literal_column("1")).select_from(intents_fts).where(_MATCHES).limit(USAGE_BOUND).subquery()
+    return select(func.count()).select_from(rows)
+
+
+@cache
+def _indexed_statement() -> Select[Any]:
+    return select(intents_fts.c.anchors, intents_fts.c.scope).where(and_(intents_fts.c.rowid == bindparam("key")))
+
+
+def _batches(terms: list[str]) -> Iterator[list[str]]:
+    iterator = iter(terms)
+    while batch := list(islice(iterator, TERMS_PER_QUERY)):
+        yield batch
+
+
+class SqliteIndex:
+    """FTS5 as the prefilter."""
+
+    def candidates(
+        self,
+        session: Session,
+        *,
+        agent_id: str,
+        terms: Collection[str],
+        scopes: Collection[str],
+        now: datetime,
+        limit: int,
+    ) -> list[Row[Any]]:
+        """Return the candidates of a turn, oldest first; see `Prefilter.candidates`."""
+        found: dict[int, Row[Any]] = {}
+        wanted_scopes = " OR ".join(sorted(scopes))
+        for batch in _batches(encode_terms(agent_id, terms)):
+            query = f"scope : ({wanted_scopes}) AND anchors : ({' OR '.join(batch)})"
+            values = {"query": query, "agent_id": agent_id, "now": now, "most": limit}
+            for row in session.execute(candidates_statement(), values):
+                found[row.key] = row
+        return [found[key] for key in sorted(found)[:limit]]
+
+    def usage(self, session: Session, *, agent_id: str, terms: Collection[str]) -> dict[str, int]:
+        """Count the agent's live rows at each term, up to `USAGE_BOUND`."""
+        return {
+            term: session.execute(
+                _usage_statement(), {"query": f"anchors : {encode_terms(agent_id, [term])[0]}"}
+            ).scalar_one()
+            for term in terms
+        }
+
+    def add(self, session: Session, row: StandingIntent) -> None:
+        """Make sure that the trigger indexed the row.
+
+        Raises:
+            SchemaMismatch: it did not; a batch rebuild by a host's migration drops triggers silently.
+        """
+        indexed = session.execute(_indexed_statement(), {"key": row.key}).one_or_none()
+        if indexed is None or (indexed.anchors, indexed.scope) != (row.anchors, row.scope):
+            raise SchemaMismatch(
+                "The full-text index did not follow a new intent: the triggers of standing_intents are missing.",
+                "Run `intents doctor --repair` on this database.",
+            )
+
+    def remove(self, session: Session, keys: Collection[int]) -> None:
+        """Nothing to do: a trigger takes a retired row out of the index."""

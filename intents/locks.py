@@ -1,0 +1,194 @@
+"""How each dialect takes the write lock, bounds the wait for it and names a lost race.
+
+The only thing of the host's that is touched is the busy or lock time-out: lowered for one call and restored.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import event, false, text, update
+from sqlalchemy.exc import DBAPIError, IntegrityError
+from sqlalchemy.orm.exc import StaleDataError
+
+from intents.errors import ConcurrentUpdate, SchemaMismatch, UnsupportedDialect
+from intents.models import StandingIntent
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+    from sqlalchemy.orm import Session
+
+#: First statement of a write transaction on SQLite: takes the write lock before any snapshot is read, changes nothing.
+_TAKE_LOCK = update(StandingIntent).where(false()).values(version=StandingIntent.version)
+
+#: Primary result codes https://sqlite.org/rescode.html: SQLITE_BUSY and SQLITE_LOCKED.
+_SQLITE_BUSY: Final = (5, 6)
+#: https://www.postgresql.org/docs/current/errcodes-appendix.html: serialization, deadlock, lock not available.
+_POSTGRESQL_LOST: Final = ("40001", "40P01", "55P03")
+_POSTGRESQL_NO_SCHEMA: Final = ("42P01", "42703")
+
+
+def connection_of(session: Session) -> Connection:
+    """The session's connection for our tables, whatever else it is bound to."""
+    return session.connection(bind_arguments={"mapper": StandingIntent.__mapper__})
+
+
+def dialect_of(session: Session) -> str:
+    """SQLAlchemy's name of the dialect that our tables live in."""
+    return session.get_bind(mapper=StandingIntent.__mapper__).dialect.name
+
+
+def writers_are_serial(session: Session) -> bool:
+    """Whether the write lock keeps every rival writer out until the transaction ends."""
+    return dialect_of(session) == "sqlite"
+
+
+def take_write_lock(session: Session, *, wait: float) -> None:
+    """Take the write lock of the database, where it has one, before anything is read for writing.
+
+    On PostgreSQL rows are locked one by one later; here only the wait for them is bounded, for this transaction.
+
+    Args:
+        session: the session to write in.
+        wait: most seconds to wait; the host's own shorter bound stays in force.
+
+    Raises:
+        ConcurrentUpdate: the lock was not free in time, or the transaction's snapshot is too old to write.
+        UnsupportedDialect: the connection's transaction mode cannot undo what would be written.
+    """
+    dialect = dialect_of(session)
+    if dialect == "postgresql":
+        bound = f"{max(1, int(wait * 1000))}ms"
+        session.execute(text("SELECT set_config('lock_timeout', :bound, true)"), {"bound": bound})
+        return
+    _refuse_legacy_savepoint(session)
+    with _busy_timeout(session, wait), named_errors():
+        session.execute(_TAKE_LOCK, execution_options={"synchronize_session": False})
+    _refuse_autocommit(session)
+
+
+def commit(session: Session, *, wait: float) -> None:
+    """Commit; on SQLite the commit too waits at most `wait` seconds for readers, and the time-out is restored."""
+    if dialect_of(session) != "sqlite":
+        with named_errors():
+            session.commit()
+        return
+    raw = connection_of(session).connection.dbapi_connection
+    previous = _lower_busy_timeout(raw, wait)
+
+    def restore(_session: Session) -> None:
+        _pragma(raw, f"PRAGMA busy_timeout = {previous}")
+
+    # Both run while the connection is still the session's own; afterwards the pool may have lent it to another thread.
+    moments = ("after_commit", "after_rollback")
+    for moment in moments:
+        event.listen(session, moment, restore)
+    try:
+        with named_errors():
+            session.commit()
+    except BaseException:
+        session.rollback()
+        raise
+    finally:
+        for moment in moments:
+            event.remove(session, moment, restore)
+
+
+@contextmanager
+def named_errors() -> Iterator[None]:
+    """Turn what drivers say of a lost race or a missing schema into the library's own errors.
+
+    Raises:
+        ConcurrentUpdate: busy, locked, deadlocked, serialization failure, or a row changed under the ORM.
+        SchemaMismatch: a table or column of ours is not there.
+    """
+    try:
+        yield
+    except StaleDataError as error:
+        raise ConcurrentUpdate("Another transaction changed the same intent first.", transaction_lost=True) from error
+    except IntegrityError:
+        raise
+    except DBAPIError as error:
+        if _is_lost_race(error):
+            raise ConcurrentUpdate(
+                "The database stayed locked by another transaction.", transaction_lost=True
+            ) from error
+        if _is_missing_schema(error):
+            raise SchemaMismatch(
+                "The tables of standing intents are missing or older than this version.",
+                "Run `intents upgrade` or call intents.upgrade(engine) first.",
+            ) from error
+        raise
+
+
+def _is_lost_race(error: DBAPIError) -> bool:
+    original = error.orig
+    code = getattr(original, "sqlite_errorcode", None)
+    if code is not None:
+        return (code & 0xFF) in _SQLITE_BUSY
+    state = getattr(original, "sqlstate", None) or getattr(original, "pgcode", None)
+    if state is not None:
+        return state in _POSTGRESQL_LOST
+    return "is locked" in str(original)
+
+
+def _is_missing_schema(error: DBAPIError) -> bool:
+    message = str(error.orig)
+    state = getattr(error.orig, "sqlstate", None)
+    if state is not None:
+        return state in _POSTGRESQL_NO_SCHEMA and "standing_intent" in message
+    return message.startswith(("no such table", "no such column")) and "standing_intent" in message
+
+
+def _refuse_legacy_savepoint(session: Session) -> None:
+    if not session.in_nested_transaction():
+        return
+    raw = connection_of(session).connection.dbapi_connection
+    legacy = getattr(sqlite3, "LEGACY_TRANSACTION_CONTROL", -1)
+    if getattr(raw, "isolation_level", None) is not None and getattr(raw, "autocommit", legacy) in (legacy, None):
+        raise UnsupportedDialect(
+            "sqlite",
+            "this session is inside begin_nested() and its pysqlite connection is in the legacy transaction mode, "
+            "where an outer rollback would keep what is written here. Call it before begin_nested(), or make the "
+            "engine emit BEGIN itself (SQLAlchemy's documentation: pysqlite, serializable isolation and savepoints).",
+        )
+
+
+def _refuse_autocommit(session: Session) -> None:
+    raw = connection_of(session).connection.dbapi_connection
+    if getattr(raw, "in_transaction", True) is False:
+        raise UnsupportedDialect(
+            "sqlite",
+            "this connection commits every statement by itself, so nothing could be undone. Use an engine without "
+            "AUTOCOMMIT, or let an event emit BEGIN when isolation_level is None.",
+        )
+
+
+@contextmanager
+def _busy_timeout(session: Session, wait: float) -> Iterator[None]:
+    raw = connection_of(session).connection.dbapi_connection
+    previous = _lower_busy_timeout(raw, wait)
+    try:
+        yield
+    finally:
+        _pragma(raw, f"PRAGMA busy_timeout = {previous}")
+
+
+def _lower_busy_timeout(raw: Any, wait: float) -> int:
+    previous = int(_pragma(raw, "PRAGMA busy_timeout"))
+    _pragma(raw, f"PRAGMA busy_timeout = {min(previous, max(0, int(wait * 1000)))}")
+    return previous
+
+
+def _pragma(raw: Any, statement: str) -> Any:
+    # On the driver's own cursor: the host's engine events and statement log are for the host's statements.
+    cursor = raw.cursor()
+    try:
+        cursor.execute(statement)
+        row = cursor.fetchone()
+        return row[0] if row else None
+    finally:
+        cursor.close()

@@ -1,0 +1,151 @@
+"""Turns that were answered already, and firings that await the delivery of their reply."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import select
+
+from intents import keys
+from intents.errors import InvalidIntent
+from intents.models import IntentFiring, IntentTurn, StandingIntent
+from intents.repository import journal
+from intents.repository.reading import as_read
+from intents.schemas import Match, Matches, Turn
+
+if TYPE_CHECKING:
+    from intents.repository.judging import TurnReading
+    from intents.repository.work import Work
+
+LAPSED = "the hold lapsed"
+
+
+def turn_row(work: Work, turn_key: str | None, *, lock: bool = False) -> IntentTurn | None:
+    """Return the row of a turn by its key; None when it never fired anything or has no id."""
+    if turn_key is None:
+        return None
+    statement = select(IntentTurn).where(IntentTurn.agent_id == work.agent_id, IntentTurn.turn_key == turn_key)
+    if lock:
+        statement = statement.with_for_update()
+    return work.session.scalars(statement, execution_options={"populate_existing": True}).one_or_none()
+
+
+def answered(work: Work, reading: TurnReading, now: datetime) -> Matches | None:
+    """Return the first answer to a repeated turn id; None for a new turn and for one whose firings were given back."""
+    turn = turn_row(work, reading.key)
+    if turn is None or turn.delivery == "released" or (turn.held_until is not None and turn.held_until <= now):
+        return None
+    rows = work.session.execute(
+        select(IntentFiring, StandingIntent)
+        .join(StandingIntent, StandingIntent.key == IntentFiring.intent_key)
+        .where(IntentFiring.turn_key == turn.key, IntentFiring.released_at.is_(None))
+        .order_by(IntentFiring.key)
+    ).all()
+    return Matches(
+        matches=tuple(Match(intent=as_read(intent, now), keyword=firing.entry) for firing, intent in rows),
+        context=turn.context,
+        duplicate=True,
+    )
+
+
+def confirm(work: Work, turn: Turn) -> int:
+    """Settle a held turn as delivered; see `IntentService.confirm`."""
+    key = _required_key(work, turn)
+    with work.writing():
+        now = work.settings.now()
+        held = turn_row(work, key, lock=True)
+        if held is None or held.held_until is None or held.held_until <= now:
+            return 0
+        firings = _firings(work, held)
+        for firing, row in firings:
+            if row.held_turn_key != held.key:
+                continue
+            row.held_turn_key = None
+            row.rearm_at = firing.fired_at + row.cooldown
+            row.updated_at = now
+            if not row.has_budget(now):
+                journal.move(work.session, row, "complete", now=now, actor=journal.BY_TURN, turn_id=held.turn_id)
+        held.delivery, held.held_until = "delivered", None
+        work.session.flush()
+        work.index.remove(work.session, [row.key for _, row in firings if not row.is_live])
+    return len(firings)
+
+
+def release(work: Work, turn: Turn, *, reason: str | None) -> int:
+    """Give the firings of a held turn back; see `IntentService.release`."""
+    key = _required_key(work, turn)
+    with work.writing():
+        held = turn_row(work, key, lock=True)
+        if held is None or held.delivery != "held":
+            return 0
+        return release_turn(work, held, now=work.settings.now(), reason=reason, actor=journal.BY_TURN)
+
+
+def release_lapsed(work: Work, turn_key: int, *, now: datetime) -> int:
+    """Give back the firings of a turn whose hold nobody settled in time; it may fire again under its id."""
+    held = work.session.get_one(IntentTurn, turn_key, with_for_update=True, populate_existing=True)
+    return release_turn(work, held, now=now, reason=LAPSED, actor=journal.BY_SWEEP)
+
+
+def release_turn(work: Work, held: IntentTurn, *, now: datetime, reason: str | None, actor: str) -> int:
+    """Give back every firing of one held turn; rows that were cancelled or expired meanwhile stay as they are."""
+    work.session.flush()
+    firings = _firings(work, held)
+    for firing, row in firings:
+        if row.held_turn_key == held.key:
+            _give_back(work, row, firing, turn_id=held.turn_id, now=now, detail=reason, actor=actor)
+        firing.released_at = now
+    held.delivery, held.held_until = "released", None
+    work.session.flush()
+    return len(firings)
+
+
+def _give_back(
+    work: Work,
+    row: StandingIntent,
+    firing: IntentFiring,
+    *,
+    turn_id: str | None,
+    now: datetime,
+    detail: str | None,
+    actor: str,
+) -> None:
+    previous = firing.previous_fired_at
+    changes: dict[str, Any] = {
+        "fire_count": row.fire_count - 1,
+        "last_fired_at": previous,
+        "rearm_at": None if previous is None else previous + timedelta(seconds=row.cooldown_seconds),
+        "held_turn_key": None,
+    }
+    journal.move(work.session, row, "release", now=now, actor=actor, turn_id=turn_id, detail=detail, changes=changes)
+
+
+def _firings(work: Work, turn: IntentTurn) -> Sequence[tuple[IntentFiring, StandingIntent]]:
+    firings = work.session.scalars(
+        select(IntentFiring)
+        .where(IntentFiring.turn_key == turn.key, IntentFiring.released_at.is_(None))
+        .order_by(IntentFiring.intent_key)
+    ).all()
+    rows = {
+        row.key: row
+        for row in work.session.scalars(
+            select(StandingIntent)
+            .where(
+                StandingIntent.agent_id == work.agent_id,
+                StandingIntent.key.in_([firing.intent_key for firing in firings]),
+            )
+            .order_by(StandingIntent.key)
+            .with_for_update(),
+            execution_options={"populate_existing": True},
+        )
+    }
+    return [(firing, rows[firing.intent_key]) for firing in firings]
+
+
+def _required_key(work: Work, turn: Turn) -> str:
+    key = keys.turn_key(work.agent_id, turn.identity, turn.id)
+    if key is None:
+        raise InvalidIntent("turn.id", "a held delivery is settled by its turn id; give the id that match had.")
+    return key

@@ -1,0 +1,110 @@
+"""Tidying up what time has already decided: lapsed holds, expiries, ended cooldowns; in bounded batches.
+
+Nothing depends on it: eligibility is computed from times. It costs O(rows due), through partial indexes on live rows.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import insert, literal, null, select, update
+
+from intents import lifecycle
+from intents.errors import InvalidIntent
+from intents.models import IntentEvent, StandingIntent
+from intents.repository import delivery, journal
+from intents.schemas import SweepResult
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from sqlalchemy import ColumnElement, Select
+
+    from intents.repository.work import Work
+
+
+def sweep(work: Work, *, limit: int) -> SweepResult:
+    """Move up to `limit` due rows; takes no lock when nothing is due. See `IntentService.sweep`."""
+    if limit < 1:
+        raise InvalidIntent("limit", "a sweep moves at least one row.")
+    now = work.settings.now()
+    with work.reading():
+        if not _anything_due(work, now):
+            return SweepResult()
+    with work.writing():
+        now = work.settings.now()
+        released = _release(work, now=now, limit=limit)
+        expired = _bulk(work, "expire", now=now, limit=limit - released)
+        rearmed = _bulk(work, "rearm", now=now, limit=limit - released - expired)
+        more = released + expired + rearmed >= limit and _anything_due(work, now)
+    return SweepResult(expired=expired, rearmed=rearmed, released=released, more=more)
+
+
+def _lapsed(now: datetime) -> ColumnElement[bool]:
+    return lifecycle.permits_sql("release", StandingIntent, now) & StandingIntent.hold_has_lapsed(now)
+
+
+def _due(work: Work, condition: ColumnElement[bool], limit: int) -> Select[Any]:
+    return (
+        select(StandingIntent.key)
+        .where(StandingIntent.agent_id == work.agent_id, condition)
+        .limit(limit)
+        .with_for_update(skip_locked=True)
+    )
+
+
+def _anything_due(work: Work, now: datetime) -> bool:
+    conditions = (
+        _lapsed(now),
+        lifecycle.permits_sql("expire", StandingIntent, now),
+        lifecycle.permits_sql("rearm", StandingIntent, now),
+    )
+    return any(
+        work.session.execute(
+            select(StandingIntent.key).where(StandingIntent.agent_id == work.agent_id, condition).limit(1)
+        ).first()
+        for condition in conditions
+    )
+
+
+def _release(work: Work, *, now: datetime, limit: int) -> int:
+    held_turns = work.session.scalars(
+        select(StandingIntent.held_turn_key)
+        .where(StandingIntent.agent_id == work.agent_id, _lapsed(now))
+        .distinct()
+        .limit(limit)
+    ).all()
+    return sum(delivery.release_lapsed(work, key, now=now) for key in held_turns if key is not None)
+
+
+def _bulk(work: Work, event: str, *, now: datetime, limit: int) -> int:
+    if limit <= 0:
+        return 0
+    condition, values = lifecycle.bulk_move(event, StandingIntent, now=now)
+    # The ids are picked and locked first, so that the log and the update speak of exactly the same rows.
+    keys = work.session.scalars(_due(work, condition, limit)).all()
+    if not keys:
+        return 0
+    picked = StandingIntent.key.in_(keys)
+    work.session.execute(
+        insert(IntentEvent).from_select(
+            ["agent_id", "intent_key", "event", "from_status", "to_status", "at", "turn_id", "actor", "detail"],
+            select(
+                StandingIntent.agent_id,
+                StandingIntent.key,
+                literal(event),
+                StandingIntent.status,
+                literal(lifecycle.target_of(event), StandingIntent.status.type),
+                literal(now, StandingIntent.created_at.type),
+                null(),
+                literal(journal.BY_SWEEP),
+                null(),
+            ).where(picked),
+        )
+    )
+    work.session.execute(
+        update(StandingIntent).where(picked).values(values), execution_options={"synchronize_session": False}
+    )
+    if lifecycle.target_of(event) not in lifecycle.LIVE:
+        work.index.remove(work.session, keys)
+    return len(keys)

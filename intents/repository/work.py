@@ -1,0 +1,102 @@
+"""What every repository function works with: the session, the settings, the prefilter and the write discipline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlalchemy import select
+
+from intents import locks
+from intents.errors import IntentNotFound
+from intents.index import Prefilter, index_for
+from intents.models import StandingIntent
+
+if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
+
+    from intents.settings import Settings
+
+
+class Undo(Exception):
+    """Leave `Work.writing` and take back what was written inside, without failing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One unit of work in somebody's session.
+
+    Attributes:
+        owns_transaction: True when the service will roll the whole transaction back on failure, so that no savepoint
+            is needed; False in a host's transaction.
+    """
+
+    session: Session
+    settings: Settings
+    index: Prefilter
+    owns_transaction: bool
+
+    @classmethod
+    def of(cls, session: Session, settings: Settings, *, owns_transaction: bool) -> Work:
+        """Find the prefilter of the session's dialect."""
+        return cls(session, settings, index_for(locks.dialect_of(session)), owns_transaction)
+
+    @property
+    def agent_id(self) -> str:
+        """The agent whose intents these are."""
+        return self.settings.agent_id
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Read without flushing what the host has pending."""
+        with locks.named_errors(), self.session.no_autoflush:
+            yield
+
+    @contextmanager
+    def writing(self, *, wait: float | None = None) -> Iterator[None]:
+        """Take the write lock, write, and leave nothing half-written in a host's transaction.
+
+        Args:
+            wait: most seconds to wait for the lock; `Limits.lock_wait` when None.
+        """
+        bound = self.settings.limits.lock_wait.total_seconds() if wait is None else wait
+        with self.reading():
+            locks.take_write_lock(self.session, wait=bound)
+        try:
+            with locks.named_errors():
+                if self.owns_transaction:
+                    yield
+                    self.session.flush()
+                else:
+                    with self.session.begin_nested():
+                        yield
+        except Undo:
+            if self.owns_transaction:
+                self.session.rollback()
+
+    @contextmanager
+    def savepoint_for_race(self) -> Iterator[None]:
+        """Where rivals can write meanwhile, keep a unique constraint's refusal from ending the transaction."""
+        if locks.writers_are_serial(self.session):
+            yield
+        else:
+            with self.session.begin_nested():
+                yield
+
+    def locked(self, intent_id: str) -> StandingIntent:
+        """Read one intent afresh and lock its row.
+
+        Raises:
+            IntentNotFound: the agent has none of this id.
+        """
+        row = self.session.scalars(
+            select(StandingIntent)
+            .where(StandingIntent.agent_id == self.agent_id, StandingIntent.id == intent_id)
+            .with_for_update(),
+            execution_options={"populate_existing": True},
+        ).one_or_none()
+        if row is None:
+            raise IntentNotFound(intent_id)
+        return row
