@@ -1,0 +1,243 @@
+"""`IntentService`: the repository with transactions of its own."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from intents import transactions
+from intents.lifecycle import Status
+from intents.policy import OwnerPolicy
+from intents.repository import IntentRepository
+from intents.schemas import (
+    Admin,
+    Explanation,
+    Identity,
+    IntentCreate,
+    IntentEventRead,
+    IntentRead,
+    Limits,
+    Matches,
+    SweepResult,
+    Turn,
+)
+from intents.settings import Clock, Settings
+
+if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
+
+    from intents.context import Wording
+    from intents.invocation import Invocation
+    from intents.text import Analyzer
+
+Result = TypeVar("Result")
+
+
+class IntentService:
+    """The library's main door: each call is one transaction of its own, retried when another one won the race.
+
+    Args:
+        sessions: a `sessionmaker`, or any callable that returns a new `Session`.
+        agent_id: whose intents; other agents' are invisible.
+        owners: who may create, list and cancel; nobody by default.
+        analyzer: how text becomes terms; English when None.
+        limits: bounds and defaults.
+        clock: returns the aware current time; the machine's when None.
+        wording: the words of the hidden block, for another language.
+    """
+
+    def __init__(
+        self,
+        sessions: Callable[[], Session],
+        *,
+        agent_id: str = "main",
+        owners: OwnerPolicy = OwnerPolicy(),  # noqa: B008 - frozen
+        analyzer: Analyzer | None = None,
+        limits: Limits | None = None,
+        clock: Clock | None = None,
+        wording: Wording | None = None,
+    ) -> None:
+        self._sessions = sessions
+        self.settings = Settings.of(
+            agent_id=agent_id, owners=owners, analyzer=analyzer, limits=limits, clock=clock, wording=wording
+        )
+
+    def using(self, session: Session) -> IntentRepository:
+        """Return the same methods with the same settings inside the host's session and transaction.
+
+        Raises:
+            UnsupportedDialect: the session's database is neither SQLite nor PostgreSQL.
+        """
+        return IntentRepository._of(session, self.settings, owns_transaction=False)
+
+    def create(
+        self, draft: IntentCreate, *, by: Identity, turn_id: str | None = None, session_id: str | None = None
+    ) -> IntentRead:
+        """Create an intent, or return the identical live one.
+
+        Identical means: same agent, scope, creator, description, keyword sets, language and `within`.
+
+        Args:
+            draft: what to remind of, and when.
+            by: an owner, with provider and sender.
+            turn_id: the message that asked for it; the intent never fires on that turn.
+            session_id: the host's session, recorded only.
+
+        Returns:
+            The intent as stored, with advice on keywords that will fire rarely or too often.
+
+        Raises:
+            NotAuthorized: `by` is not on the owner list, or has no sender.
+            InvalidIntent: the draft breaks a limit, names an unknown language, expires in the past or lacks a
+                conversation.
+            InvalidTrigger: a keyword has no word to match, or is too long.
+            SchemaMismatch: the tables or the triggers that keep the index are missing.
+            ConcurrentUpdate: the write lock was not free within `Limits.lock_wait`.
+        """
+        return self._write(lambda repository: repository.create(draft, by=by, turn_id=turn_id, session_id=session_id))
+
+    def get(self, intent_id: str) -> IntentRead:
+        """Return one intent of the agent.
+
+        Raises:
+            IntentNotFound: the agent has none of this id.
+        """
+        return self._read(lambda repository: repository.get(intent_id))
+
+    def list(
+        self, *, status: Status | None = None, live: bool = False, after: str | None = None, limit: int = 100
+    ) -> list[IntentRead]:
+        """Return the agent's intents, oldest first; empty when there are none.
+
+        Args:
+            status: only those whose effective status is this.
+            live: only those that something can still happen to.
+            after: the last id of the page before.
+            limit: 1 to 1000.
+
+        Raises:
+            IntentNotFound: `after` is no intent of the agent.
+            InvalidIntent: `limit` is out of range.
+        """
+        return self._read(lambda repository: repository.list(status=status, live=live, after=after, limit=limit))
+
+    def arm(self, intent_id: str, *, by: Identity) -> IntentRead:
+        """Arm a pending intent; on an armed one there is nothing to do.
+
+        Raises:
+            NotAuthorized: `by` is not an owner.
+            IntentNotFound: the agent has none of this id.
+            TransitionNotAllowed: it is neither pending nor armed, or its expiry is reached.
+        """
+        return self._write(lambda repository: repository.arm(intent_id, by=by))
+
+    def cancel(self, intent_id: str, *, by: Identity | Admin, reason: str | None = None) -> IntentRead:
+        """Cancel an intent for good; on a cancelled one there is nothing to do.
+
+        Args:
+            intent_id: the intent.
+            by: an owner or an admin.
+            reason: kept in the audit log as one clean line.
+
+        Raises:
+            NotAuthorized: `by` is neither owner nor admin.
+            IntentNotFound: the agent has none of this id.
+            TransitionNotAllowed: it is done or expired.
+        """
+        return self._write(lambda repository: repository.cancel(intent_id, by=by, reason=reason))
+
+    def match(self, turn: Turn, *, invocation: Invocation | None = None, hold: bool = False) -> Matches:
+        """Decide which intents fire on a turn, and fire them, in one transaction and without any model.
+
+        An intent fires when the turn is in its scope, completes one of its entries and none of its exclusions, and the
+        intent is armed (or fired and cooled down), not expired, within its fire budget and not held by an undelivered
+        firing; when it is not the turn that created it; and when it is among the oldest `Limits.fires_per_turn` whose
+        lines fit in the block. What does not fit is left unspent.
+
+        Args:
+            turn: the inbound message. Only the kind ``user`` matches.
+            invocation: the caller's deadline; a turn that comes too late spends nothing.
+            hold: fire, but wait for `confirm` or `release`; needs `Turn.id`.
+
+        Returns:
+            What fired, with the hidden block; empty when nothing did. A repeated turn id gets its first answer again,
+            with ``duplicate``. ``skipped`` says why nothing was decided: ``kind``, ``deadline``, ``cancelled`` or
+            ``busy``.
+
+        Raises:
+            InvalidIntent: `hold` without a turn id.
+            SchemaMismatch: the tables are missing.
+        """
+        with self._sessions() as session:
+            return transactions.match(session, self.settings, turn, invocation=invocation, hold=hold)
+
+    def confirm(self, turn: Turn) -> int:
+        """Settle a held turn as delivered: cooldowns count from the fire, spent budgets are done.
+
+        Returns:
+            How many firings were settled; 0 when nothing was held or the hold had lapsed.
+
+        Raises:
+            InvalidIntent: the turn has no id.
+        """
+        return self._write(lambda repository: repository.confirm(turn))
+
+    def release(self, turn: Turn, *, reason: str | None = None) -> int:
+        """Give the firings of a held turn back: counts, times and status as before; the turn may fire again.
+
+        Args:
+            turn: the turn, by its id and identity.
+            reason: kept in the audit log.
+
+        Returns:
+            How many firings were given back; 0 when nothing was held.
+
+        Raises:
+            InvalidIntent: the turn has no id.
+        """
+        return self._write(lambda repository: repository.release(turn, reason=reason))
+
+    def sweep(self, *, limit: int = 1000) -> SweepResult:
+        """Write down what time has decided already: lapsed holds, expiries, ended cooldowns.
+
+        Matching does not need it. Call it from a heartbeat or a cron job, again while ``more``.
+
+        Args:
+            limit: most rows to move in this call.
+        """
+        return self._write(lambda repository: repository.sweep(limit=limit))
+
+    def explain(
+        self, turn: Turn, *, intent_id: str | None = None, after: str | None = None, limit: int = 100
+    ) -> builtins.list[Explanation]:
+        """Tell, for each live intent, whether it would fire on the turn or the first rule that stops it.
+
+        A dry run: nothing is written.
+
+        Args:
+            turn: the turn.
+            intent_id: explain this one only, whatever its status.
+            after: the last id of the page before.
+            limit: 1 to 1000.
+
+        Raises:
+            IntentNotFound: `intent_id` or `after` is no intent of the agent.
+        """
+        return self._read(lambda repository: repository.explain(turn, intent_id=intent_id, after=after, limit=limit))
+
+    def history(self, intent_id: str) -> builtins.list[IntentEventRead]:
+        """Return the audit log of one intent, oldest first.
+
+        Raises:
+            IntentNotFound: the agent has none of this id.
+        """
+        return self._read(lambda repository: repository.history(intent_id))
+
+    def _read(self, work: Callable[[IntentRepository], Result]) -> Result:
+        with self._sessions() as session:
+            return transactions.read(session, self.settings, work)
+
+    def _write(self, work: Callable[[IntentRepository], Result]) -> Result:
+        with self._sessions() as session:
+            return transactions.write(session, self.settings, work)
