@@ -1,7 +1,8 @@
 """The state rules of an intent: one table, three uses.
 
 `TRANSITIONS` is data. From it come the `transitions` machine that moves single rows (`advance`), the SQL that moves
-thousands in one statement (`bulk_move`), the status that a reader is shown (`effective_status`) and the diagrams.
+thousands in one statement (`permits_sql`, `bulk_values`), the status that a reader is shown (`effective_status`) and
+the diagrams.
 Guards are named as strings; each name is a hybrid method of the model, so that the machine asks the row and the SQL
 asks the class with the very same definition.
 """
@@ -274,8 +275,8 @@ def _restore(row: Row, before: dict[str, Any]) -> None:
         setattr(row, name, value)
 
 
-def bulk_move(event: str, model: Any, *, now: datetime) -> tuple[ColumnElement[bool], dict[str, Any]]:
-    """Give the condition and the values that move many rows by one event in one ``UPDATE``.
+def bulk_values(event: str, model: Any, *, now: datetime) -> dict[str, Any]:
+    """Give the values that move many rows by one event in one ``UPDATE``; `permits_sql` is its condition.
 
     Args:
         event: an event whose effects are the same for every row (``expire``, ``rearm``).
@@ -283,15 +284,14 @@ def bulk_move(event: str, model: Any, *, now: datetime) -> tuple[ColumnElement[b
         now: the clock's aware time.
 
     Returns:
-        ``(where, values)``; the values count ``version`` up and set ``updated_at``, as a single move does.
+        Values by column; they count ``version`` up and set ``updated_at``, as a single move does.
     """
-    values: dict[str, Any] = {
+    return {
         "status": _BY_EVENT[event].target,
         **_CONSTANT_EFFECTS.get(event, {}),
         "updated_at": now,
         "version": model.version + 1,
     }
-    return permits_sql(event, model, now), values
 
 
 def target_of(event: str) -> Status:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterable
+from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol
 
-from sqlalchemy import and_, or_, select
+from sqlalchemy import and_, bindparam, or_, select
 
 from intents.lifecycle import could_fire_sql, is_live_sql
 from intents.models import StandingIntent
+from intents.sqltypes import UtcDateTime
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from sqlalchemy import ColumnElement, Row, Select
-    from sqlalchemy.orm import Session
+    from sqlalchemy import ColumnElement, Connection, Row, Select
 
 #: What a candidate is judged by before anything is locked; rows as tuples cost a third of ORM objects.
 CANDIDATE_COLUMNS = (
@@ -29,8 +30,8 @@ CANDIDATE_COLUMNS = (
     StandingIntent.analyzer_version,
 )
 
-Candidate = Any
-"""A row of `CANDIDATE_COLUMNS`."""
+#: The clock's time as a parameter of statements that are built once.
+NOW: Any = bindparam("now", type_=UtcDateTime())
 
 
 class Prefilter(Protocol):
@@ -42,7 +43,7 @@ class Prefilter(Protocol):
 
     def candidates(
         self,
-        session: Session,
+        connection: Connection,
         *,
         agent_id: str,
         terms: Collection[str],
@@ -52,17 +53,17 @@ class Prefilter(Protocol):
     ) -> list[Row[Any]]:
         """Return the candidates of a turn, oldest first."""
 
-    def usage(self, session: Session, *, agent_id: str, terms: Collection[str]) -> dict[str, int]:
+    def usage(self, connection: Connection, *, agent_id: str, terms: Collection[str]) -> dict[str, int]:
         """Count the agent's live rows anchored at each term, up to a bound; absent terms count zero."""
 
-    def add(self, session: Session, row: StandingIntent) -> None:
+    def add(self, connection: Connection, row: StandingIntent) -> None:
         """Index a live row that was flushed, or make sure that the database did.
 
         Raises:
             SchemaMismatch: the database lacks the trigger that should have done it.
         """
 
-    def remove(self, session: Session, keys: Collection[int]) -> None:
+    def remove(self, connection: Connection, keys: Collection[int]) -> None:
         """Take retired rows out of the index, where the database does not do it by itself."""
 
 
@@ -77,29 +78,38 @@ def encode_terms(agent_id: str, terms: Iterable[str]) -> list[str]:
     return sorted(tag + term.encode().hex() for term in terms)
 
 
-def could_fire(agent_id: str, scopes: Collection[str], now: datetime) -> list[ColumnElement[bool]]:
-    """The conditions on the row itself that every prefilter shares."""
-    return [
-        StandingIntent.agent_id == agent_id,
-        StandingIntent.scope.in_(list(scopes)),
-        could_fire_sql(StandingIntent, now),
-    ]
-
-
-def stale_candidates(
-    *, agent_id: str, scopes: Collection[str], current: Collection[str], now: datetime, limit: int
-) -> Select[Any]:
-    """Select rows that another analyzer indexed, whose anchors may not be this analyzer's terms.
-
-    `current` holds the values of ``analyzer_version`` that this analyzer writes. What lies between and around them is
-    asked for as ranges, which an index answers without reading the current rows; ``NOT IN`` would read them all.
-    """
-    versions = sorted(current)
+def _gaps(versions: int) -> list[ColumnElement[bool]]:
+    # What lies between and around the current versions, as ranges: an index answers them without reading the current
+    # rows, where NOT IN would read them all.
     column = StandingIntent.analyzer_version
-    gaps = [column < versions[0], *(and_(column > a, column < b) for a, b in pairwise(versions)), column > versions[-1]]
+    bounds = [bindparam(f"v{number}", type_=column.type) for number in range(versions)]
+    return [column < bounds[0], *(and_(column > a, column < b) for a, b in pairwise(bounds)), column > bounds[-1]]
+
+
+@cache
+def any_stale_statement(versions: int) -> Select[Any]:
+    """Ask whether any live row was indexed by another analyzer; its anchors may not be this analyzer's terms.
+
+    Binds ``agent_id`` and ``v0`` … in ascending order: the values of ``analyzer_version`` that this analyzer writes.
+
+    Args:
+        versions: how many values there are.
+    """
+    mine = and_(StandingIntent.agent_id == bindparam("agent_id"), is_live_sql(StandingIntent))
+    return select(or_(*(select(StandingIntent.key).where(mine, gap).exists() for gap in _gaps(versions))))
+
+
+@cache
+def stale_statement(versions: int) -> Select[Any]:
+    """Select those rows as candidates; binds ``scopes``, ``now`` and ``most`` besides."""
     return (
         select(*CANDIDATE_COLUMNS)
-        .where(is_live_sql(StandingIntent), or_(*gaps), *could_fire(agent_id, scopes, now))
+        .where(
+            StandingIntent.agent_id == bindparam("agent_id"),
+            or_(*_gaps(versions)),
+            StandingIntent.scope.in_(bindparam("scopes", expanding=True)),
+            could_fire_sql(StandingIntent, NOW),
+        )
         .order_by(StandingIntent.key)
-        .limit(limit)
+        .limit(bindparam("most"))
     )

@@ -12,16 +12,14 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlalchemy import Text, any_, bindparam, delete, func, insert, literal_column, select
 from sqlalchemy.dialects.postgresql import ARRAY
 
-from intents.index.base import CANDIDATE_COLUMNS, encode_terms
+from intents.index.base import CANDIDATE_COLUMNS, NOW, encode_terms
 from intents.lifecycle import could_fire_sql
 from intents.models import StandingIntent, intent_anchors
-from intents.sqltypes import UtcDateTime
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from sqlalchemy import Row, Select
-    from sqlalchemy.orm import Session
+    from sqlalchemy import Connection, Row, Select
 
 USAGE_BOUND: Final = 1000
 _TEXTS = ARRAY(Text)
@@ -44,7 +42,7 @@ def candidates_statement() -> Select[Any]:
         .where(
             StandingIntent.key.in_(keys),
             StandingIntent.agent_id == bindparam("agent_id"),
-            could_fire_sql(StandingIntent, bindparam("now", type_=UtcDateTime())),  # type: ignore[arg-type]
+            could_fire_sql(StandingIntent, NOW),
         )
         .order_by(StandingIntent.key)
         .limit(bindparam("most"))
@@ -67,7 +65,7 @@ class PostgresqlIndex:
 
     def candidates(
         self,
-        session: Session,
+        connection: Connection,
         *,
         agent_id: str,
         terms: Collection[str],
@@ -83,21 +81,21 @@ class PostgresqlIndex:
             "now": now,
             "most": limit,
         }
-        return list(session.execute(candidates_statement(), values))
+        return list(connection.execute(candidates_statement(), values))
 
-    def usage(self, session: Session, *, agent_id: str, terms: Collection[str]) -> dict[str, int]:
+    def usage(self, connection: Connection, *, agent_id: str, terms: Collection[str]) -> dict[str, int]:
         """Count the agent's live rows at each term, up to `USAGE_BOUND`."""
         return {
-            term: session.execute(
+            term: connection.execute(
                 _usage_statement(), {"agent_id": agent_id, "term": encode_terms(agent_id, [term])[0]}
             ).scalar_one()
             for term in terms
         }
 
-    def add(self, session: Session, row: StandingIntent) -> None:
+    def add(self, connection: Connection, row: StandingIntent) -> None:
         """Write the row's anchors, replacing earlier ones."""
-        self.remove(session, [row.key])
-        session.execute(
+        self.remove(connection, [row.key])
+        connection.execute(
             insert(intent_anchors),
             [
                 {"agent_id": row.agent_id, "scope": row.scope, "term": term, "intent_key": row.key}
@@ -105,6 +103,6 @@ class PostgresqlIndex:
             ],
         )
 
-    def remove(self, session: Session, keys: Collection[int]) -> None:
+    def remove(self, connection: Connection, keys: Collection[int]) -> None:
         """Delete the anchors of retired rows."""
-        session.execute(delete(intent_anchors).where(intent_anchors.c.intent_key.in_(list(keys))))
+        connection.execute(delete(intent_anchors).where(intent_anchors.c.intent_key.in_(list(keys))))

@@ -3,18 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 
-from intents.index.base import CANDIDATE_COLUMNS, could_fire
+from intents.index.base import CANDIDATE_COLUMNS, NOW
+from intents.lifecycle import could_fire_sql
 from intents.models import StandingIntent
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from sqlalchemy import Row
-    from sqlalchemy.orm import Session
+    from sqlalchemy import Connection, Row, Select
+
+
+@cache
+def _statement() -> Select[Any]:
+    return (
+        select(*CANDIDATE_COLUMNS)
+        .where(
+            StandingIntent.agent_id == bindparam("agent_id"),
+            StandingIntent.scope.in_(bindparam("scopes", expanding=True)),
+            could_fire_sql(StandingIntent, NOW),
+        )
+        .order_by(StandingIntent.key)
+        .limit(bindparam("most"))
+    )
 
 
 class ScanIndex:
@@ -22,7 +37,7 @@ class ScanIndex:
 
     def candidates(
         self,
-        session: Session,
+        connection: Connection,
         *,
         agent_id: str,
         terms: Collection[str],
@@ -31,20 +46,15 @@ class ScanIndex:
         limit: int,
     ) -> list[Row[Any]]:
         """Return every row in scope that could fire, oldest first, whatever the terms."""
-        statement = (
-            select(*CANDIDATE_COLUMNS)
-            .where(*could_fire(agent_id, scopes, now))
-            .order_by(StandingIntent.key)
-            .limit(limit)
-        )
-        return list(session.execute(statement))
+        values = {"agent_id": agent_id, "scopes": list(scopes), "now": now, "most": limit}
+        return list(connection.execute(_statement(), values))
 
-    def usage(self, session: Session, *, agent_id: str, terms: Collection[str]) -> dict[str, int]:
+    def usage(self, connection: Connection, *, agent_id: str, terms: Collection[str]) -> dict[str, int]:
         """Return no counts: nothing is indexed."""
         return {}
 
-    def add(self, session: Session, row: StandingIntent) -> None:
+    def add(self, connection: Connection, row: StandingIntent) -> None:
         """Nothing to do."""
 
-    def remove(self, session: Session, keys: Collection[int]) -> None:
+    def remove(self, connection: Connection, keys: Collection[int]) -> None:
         """Nothing to do."""

@@ -18,16 +18,14 @@ from sqlalchemy.sql.selectable import Join
 
 from intents import ddl
 from intents.errors import SchemaMismatch
-from intents.index.base import CANDIDATE_COLUMNS, encode_terms
+from intents.index.base import CANDIDATE_COLUMNS, NOW, encode_terms
 from intents.lifecycle import could_fire_sql
 from intents.models import StandingIntent, intents_fts
-from intents.sqltypes import UtcDateTime
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from sqlalchemy import Row, Select
-    from sqlalchemy.orm import Session
+    from sqlalchemy import Connection, Row, Select
     from sqlalchemy.sql.compiler import SQLCompiler
 
 #: Terms of one full-text query. FTS5 copies the whole list for every OR it parses, so long lists cost quadratically.
@@ -61,7 +59,7 @@ def candidates_statement() -> Select[Any]:
         .where(
             _MATCHES,
             StandingIntent.agent_id == bindparam("agent_id"),
-            could_fire_sql(StandingIntent, bindparam("now", type_=UtcDateTime())),  # type: ignore[arg-type]
+            could_fire_sql(StandingIntent, NOW),
         )
         .order_by(intents_fts.c.rowid)
         .limit(bindparam("most"))
@@ -90,7 +88,7 @@ class SqliteIndex:
 
     def candidates(
         self,
-        session: Session,
+        connection: Connection,
         *,
         agent_id: str,
         terms: Collection[str],
@@ -104,31 +102,31 @@ class SqliteIndex:
         for batch in _batches(encode_terms(agent_id, terms)):
             query = f"scope : ({wanted_scopes}) AND anchors : ({' OR '.join(batch)})"
             values = {"query": query, "agent_id": agent_id, "now": now, "most": limit}
-            for row in session.execute(candidates_statement(), values):
+            for row in connection.execute(candidates_statement(), values):
                 found[row.key] = row
         return [found[key] for key in sorted(found)[:limit]]
 
-    def usage(self, session: Session, *, agent_id: str, terms: Collection[str]) -> dict[str, int]:
+    def usage(self, connection: Connection, *, agent_id: str, terms: Collection[str]) -> dict[str, int]:
         """Count the agent's live rows at each term, up to `USAGE_BOUND`."""
         return {
-            term: session.execute(
+            term: connection.execute(
                 _usage_statement(), {"query": f"anchors : {encode_terms(agent_id, [term])[0]}"}
             ).scalar_one()
             for term in terms
         }
 
-    def add(self, session: Session, row: StandingIntent) -> None:
+    def add(self, connection: Connection, row: StandingIntent) -> None:
         """Make sure that the trigger indexed the row.
 
         Raises:
             SchemaMismatch: it did not; a batch rebuild by a host's migration drops triggers silently.
         """
-        indexed = session.execute(_indexed_statement(), {"key": row.key}).one_or_none()
+        indexed = connection.execute(_indexed_statement(), {"key": row.key}).one_or_none()
         if indexed is None or (indexed.anchors, indexed.scope) != (row.anchors, row.scope):
             raise SchemaMismatch(
                 "The full-text index did not follow a new intent: the triggers of standing_intents are missing.",
                 "Run `intents doctor --repair` on this database.",
             )
 
-    def remove(self, session: Session, keys: Collection[int]) -> None:
+    def remove(self, connection: Connection, keys: Collection[int]) -> None:
         """Nothing to do: a trigger takes a retired row out of the index."""

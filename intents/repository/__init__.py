@@ -123,7 +123,7 @@ class IntentRepository:
             if row.status != Status.CANCELLED:
                 journal.move(self._work.session, row, "cancel", now=now, actor=actor, detail=_clean(reason))
                 self._work.session.flush()
-                self._work.index.remove(self._work.session, [row.key])
+                self._work.index.remove(self._work.connection, [row.key])
             return reading.as_read(row, now)
 
     def match(self, turn: Turn, *, invocation: Invocation | None = None, hold: bool = False) -> Matches:

@@ -105,7 +105,7 @@ def create(work: Work, draft: IntentCreate, *, by: Identity, turn_id: str | None
             if twin is None:
                 raise
             return as_read(twin, now, advice=advice)
-        work.index.add(work.session, row)
+        work.index.add(work.connection, row)
         for moved in moves:
             journal.record(work.session, row, moved, now=now, actor=actor_name(by), turn_id=source.id)
         return as_read(row, now, advice=advice)
@@ -195,11 +195,11 @@ def _live_twin(work: Work, fingerprint: str, now: datetime) -> StandingIntent | 
         # Expiry is lazy, but the unique index counts stored statuses: make room before the twin is written.
         journal.move(work.session, row, "expire", now=now, actor=journal.BY_SWEEP)
         work.session.flush()
-        work.index.remove(work.session, [row.key])
+        work.index.remove(work.connection, [row.key])
         return None
     return row
 
 
 def _anchors(work: Work, compiled: CompiledTrigger) -> str:
-    usage = work.index.usage(work.session, agent_id=work.agent_id, terms=anchor_candidates(compiled))
+    usage = work.index.usage(work.connection, agent_id=work.agent_id, terms=anchor_candidates(compiled))
     return " ".join(encode_terms(work.agent_id, choose_anchors(compiled, usage)))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 
 from intents import keys
 from intents.errors import InvalidIntent
@@ -16,6 +17,8 @@ from intents.repository.reading import as_read
 from intents.schemas import Match, Matches, Turn
 
 if TYPE_CHECKING:
+    from sqlalchemy import Select
+
     from intents.repository.judging import TurnReading
     from intents.repository.work import Work
 
@@ -32,9 +35,18 @@ def turn_row(work: Work, turn_key: str | None, *, lock: bool = False) -> IntentT
     return work.session.scalars(statement, execution_options={"populate_existing": True}).one_or_none()
 
 
+@cache
+def _answer_statement() -> Select[*tuple[Any, ...]]:
+    return select(IntentTurn.key, IntentTurn.delivery, IntentTurn.held_until, IntentTurn.context).where(
+        IntentTurn.agent_id == bindparam("agent_id"), IntentTurn.turn_key == bindparam("turn_key")
+    )
+
+
 def answered(work: Work, reading: TurnReading, now: datetime) -> Matches | None:
     """Return the first answer to a repeated turn id; None for a new turn and for one whose firings were given back."""
-    turn = turn_row(work, reading.key)
+    if reading.key is None:
+        return None
+    turn = work.connection.execute(_answer_statement(), {"agent_id": work.agent_id, "turn_key": reading.key}).first()
     if turn is None or turn.delivery == "released" or (turn.held_until is not None and turn.held_until <= now):
         return None
     rows = work.session.execute(
@@ -69,7 +81,7 @@ def confirm(work: Work, turn: Turn) -> int:
                 journal.move(work.session, row, "complete", now=now, actor=journal.BY_TURN, turn_id=held.turn_id)
         held.delivery, held.held_until = "delivered", None
         work.session.flush()
-        work.index.remove(work.session, [row.key for _, row in firings if not row.is_live])
+        work.index.remove(work.connection, [row.key for _, row in firings if not row.is_live])
     return len(firings)
 
 

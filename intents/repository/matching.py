@@ -17,7 +17,7 @@ from sqlalchemy.exc import IntegrityError
 
 from intents.context import Block
 from intents.errors import ConcurrentUpdate, InvalidIntent, InvocationExpired
-from intents.index.base import stale_candidates
+from intents.index.base import any_stale_statement, stale_statement
 from intents.lifecycle import Status
 from intents.models import IntentFiring, IntentTurn, StandingIntent
 from intents.repository import delivery, journal
@@ -81,23 +81,22 @@ def look(work: Work, turn: Turn, *, hold: bool = False, invocation: Invocation |
 
 def _candidates(work: Work, reading: TurnReading, now: datetime) -> tuple[list[Any], bool]:
     most = work.settings.limits.candidates
+    connection = work.connection
     found = work.index.candidates(
-        work.session,
+        connection,
         agent_id=work.agent_id,
         terms=reading.text.terms,
         scopes=reading.scopes,
         now=now,
         limit=most + 1,
     )
-    stale = work.session.execute(
-        stale_candidates(
-            agent_id=work.agent_id,
-            scopes=reading.scopes,
-            current=work.settings.analyzer_versions(),
-            now=now,
-            limit=most + 1,
-        )
-    ).all()
+    versions = sorted(work.settings.analyzer_versions())
+    values: dict[str, Any] = {"agent_id": work.agent_id}
+    values.update({f"v{number}": version for number, version in enumerate(versions)})
+    stale: Sequence[Any] = ()
+    if connection.execute(any_stale_statement(len(versions)), values).scalar_one():
+        values.update(scopes=list(reading.scopes), now=now, most=most + 1)
+        stale = connection.execute(stale_statement(len(versions)), values).all()
     rows = {row.key: row for row in (*found, *stale)}
     oldest_first = [rows[key] for key in sorted(rows)]
     return oldest_first[:most], len(oldest_first) > most
@@ -142,7 +141,7 @@ def _fire(work: Work, sighting: Sighting, *, hold: bool, invocation: Invocation 
             raise Undo
         turn_row.context = context
         work.session.flush()
-        work.index.remove(work.session, [row.key for row, _ in fired if not row.is_live])
+        work.index.remove(work.connection, [row.key for row, _ in fired if not row.is_live])
         return Matches(
             matches=tuple(Match(intent=as_read(row, now), keyword=keyword) for row, keyword in fired),
             context=context,

@@ -5,9 +5,9 @@ Nothing depends on it: eligibility is computed from times. It costs O(rows due),
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import insert, literal, null, select, update
+from sqlalchemy import and_, insert, literal, null, select, update
 
 from intents import lifecycle
 from intents.errors import InvalidIntent
@@ -40,6 +40,15 @@ def sweep(work: Work, *, limit: int) -> SweepResult:
     return SweepResult(expired=expired, rearmed=rearmed, released=released, more=more)
 
 
+#: The time that makes a row due, as the partial indexes have it.
+_DUE_AT: Final[dict[str, Any]] = {"expire": StandingIntent.expires_at, "rearm": StandingIntent.rearm_at}
+
+
+def _is_due(event: str, now: datetime) -> ColumnElement[bool]:
+    # The guards say the same, but with an OR that no index answers.
+    return and_(lifecycle.permits_sql(event, StandingIntent, now), _DUE_AT[event] <= now)
+
+
 def _lapsed(now: datetime) -> ColumnElement[bool]:
     return lifecycle.permits_sql("release", StandingIntent, now) & StandingIntent.hold_has_lapsed(now)
 
@@ -54,11 +63,7 @@ def _due(work: Work, condition: ColumnElement[bool], limit: int) -> Select[Any]:
 
 
 def _anything_due(work: Work, now: datetime) -> bool:
-    conditions = (
-        _lapsed(now),
-        lifecycle.permits_sql("expire", StandingIntent, now),
-        lifecycle.permits_sql("rearm", StandingIntent, now),
-    )
+    conditions = (_lapsed(now), _is_due("expire", now), _is_due("rearm", now))
     return any(
         work.session.execute(
             select(StandingIntent.key).where(StandingIntent.agent_id == work.agent_id, condition).limit(1)
@@ -80,9 +85,8 @@ def _release(work: Work, *, now: datetime, limit: int) -> int:
 def _bulk(work: Work, event: str, *, now: datetime, limit: int) -> int:
     if limit <= 0:
         return 0
-    condition, values = lifecycle.bulk_move(event, StandingIntent, now=now)
     # The ids are picked and locked first, so that the log and the update speak of exactly the same rows.
-    keys = work.session.scalars(_due(work, condition, limit)).all()
+    keys = work.session.scalars(_due(work, _is_due(event, now), limit)).all()
     if not keys:
         return 0
     picked = StandingIntent.key.in_(keys)
@@ -103,8 +107,9 @@ def _bulk(work: Work, event: str, *, now: datetime, limit: int) -> int:
         )
     )
     work.session.execute(
-        update(StandingIntent).where(picked).values(values), execution_options={"synchronize_session": False}
+        update(StandingIntent).where(picked).values(lifecycle.bulk_values(event, StandingIntent, now=now)),
+        execution_options={"synchronize_session": False},
     )
     if lifecycle.target_of(event) not in lifecycle.LIVE:
-        work.index.remove(work.session, keys)
+        work.index.remove(work.connection, keys)
     return len(keys)

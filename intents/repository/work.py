@@ -15,6 +15,7 @@ from intents.index import Prefilter, index_for
 from intents.models import StandingIntent
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
     from sqlalchemy.orm import Session
 
     from intents.settings import Settings
@@ -47,6 +48,11 @@ class Work:
     def agent_id(self) -> str:
         """The agent whose intents these are."""
         return self.settings.agent_id
+
+    @property
+    def connection(self) -> Connection:
+        """The session's connection, for statements that need no ORM."""
+        return locks.connection_of(self.session)
 
     @contextmanager
     def reading(self) -> Iterator[None]:
