@@ -17,6 +17,8 @@ from intents.repository import IntentRepository
 from intents.settings import Clock, Settings
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from sqlalchemy.ext.asyncio import AsyncSession
     from sqlalchemy.orm import Session
 
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
         IntentRead,
         Limits,
         Matches,
+        PruneResult,
+        ReindexResult,
         SweepResult,
         Turn,
     )
@@ -116,6 +120,14 @@ class AsyncIntentService:
     async def sweep(self, *, limit: int = 1000) -> SweepResult:
         """Write down what time has decided; see `IntentService.sweep`."""
         return await self._write(lambda repository: repository.sweep(limit=limit))
+
+    async def reindex(self, *, after: int | None = None, limit: int = 500) -> ReindexResult:
+        """Renew rows of another analyzer; see `IntentService.reindex`."""
+        return await self._write(lambda repository: repository.reindex(after=after, limit=limit))
+
+    async def prune(self, *, before: datetime, limit: int = 500) -> PruneResult:
+        """Forget finished intents; see `IntentService.prune`."""
+        return await self._write(lambda repository: repository.prune(before=before, limit=limit))
 
     async def explain(
         self, turn: Turn, *, intent_id: str | None = None, after: str | None = None, limit: int = 100

@@ -169,6 +169,11 @@ def is_live_sql(model: Any) -> ColumnElement[bool]:
     return _status_in(model, LIVE)
 
 
+def is_terminal_sql(model: Any) -> ColumnElement[bool]:
+    """Select the rows that nothing leaves any more."""
+    return _status_in(model, TERMINAL)
+
+
 def permits_sql(event: str, model: Any, now: datetime) -> ColumnElement[bool]:
     """Express `permits` for the rows of a model: the same guards, called on the class."""
     transition = _BY_EVENT[event]

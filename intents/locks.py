@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import event, false, text, update
+from sqlalchemy import Engine, false, text, update
 from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.orm.exc import StaleDataError
 
 from intents.errors import ConcurrentUpdate, SchemaMismatch, UnsupportedDialect
-from intents.models import StandingIntent
+from intents.models import IntentEvent, IntentFiring, IntentTurn, StandingIntent
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -62,39 +62,65 @@ def take_write_lock(session: Session, *, wait: float) -> None:
     dialect = dialect_of(session)
     if dialect == "postgresql":
         bound = f"{max(1, int(wait * 1000))}ms"
-        session.execute(text("SELECT set_config('lock_timeout', :bound, true)"), {"bound": bound})
+        connection_of(session).execute(text("SELECT set_config('lock_timeout', :bound, true)"), {"bound": bound})
         return
     _refuse_legacy_savepoint(session)
-    with _busy_timeout(session, wait), named_errors():
-        session.execute(_TAKE_LOCK, execution_options={"synchronize_session": False})
-    _refuse_autocommit(session)
-
-
-def commit(session: Session, *, wait: float) -> None:
-    """Commit; on SQLite the commit too waits at most `wait` seconds for readers, and the time-out is restored."""
-    if dialect_of(session) != "sqlite":
-        with named_errors():
-            session.commit()
-        return
-    raw = connection_of(session).connection.dbapi_connection
-    previous = _lower_busy_timeout(raw, wait)
-
-    def restore(_session: Session) -> None:
-        _pragma(raw, f"PRAGMA busy_timeout = {previous}")
-
-    # Both run while the connection is still the session's own; afterwards the pool may have lent it to another thread.
-    moments = ("after_commit", "after_rollback")
-    for moment in moments:
-        event.listen(session, moment, restore)
+    connection = connection_of(session)
+    held = Patience(connection.connection.dbapi_connection)
+    held.bound(wait)
     try:
-        with named_errors():
-            session.commit()
-    except BaseException:
-        session.rollback()
-        raise
+        connection.execute(_TAKE_LOCK)
     finally:
-        for moment in moments:
-            event.remove(session, moment, restore)
+        held.restore()
+    _refuse_autocommit(connection)
+
+
+class Patience:
+    """How long one connection waits for locks, for the time of one call.
+
+    On SQLite the connection's busy time-out; a host's shorter one stays in force. Elsewhere nothing: the wait is a
+    setting of the transaction, made by `take_write_lock`.
+    """
+
+    def __init__(self, raw: Any | None) -> None:
+        self._raw = raw
+        self._before = 0 if raw is None else int(_pragma(raw, "PRAGMA busy_timeout"))
+
+    def bound(self, wait: float) -> None:
+        """Wait at most `wait` seconds from now on."""
+        if self._raw is not None:
+            _pragma(self._raw, f"PRAGMA busy_timeout = {min(self._before, max(0, int(wait * 1000)))}")
+
+    def restore(self) -> None:
+        """Wait as long as the host meant to."""
+        if self._raw is not None:
+            _pragma(self._raw, f"PRAGMA busy_timeout = {self._before}")
+
+
+@contextmanager
+def patience(session: Session) -> Iterator[Patience]:
+    """Hold one connection for a session of the service's own, so that even its BEGIN can be bounded.
+
+    An engine may emit ``BEGIN IMMEDIATE`` by an event and wait there already. The session is bound to the connection
+    through its public interface; a session that routes by a ``get_bind`` of its own keeps its way, and then only the
+    write lock and what follows it are bounded.
+    """
+    bind = session.get_bind(mapper=StandingIntent.__mapper__)
+    if bind.dialect.name != "sqlite" or not isinstance(bind, Engine):
+        yield Patience(None)
+        return
+    with bind.connect() as connection:
+        for model in (StandingIntent, IntentTurn, IntentFiring, IntentEvent):
+            session.bind_mapper(model, connection)
+        if session.get_bind(mapper=StandingIntent.__mapper__) is not connection:
+            yield Patience(None)
+            return
+        held = Patience(connection.connection.dbapi_connection)
+        try:
+            yield held
+        finally:
+            session.close()
+            held.restore()
 
 
 @contextmanager
@@ -157,30 +183,14 @@ def _refuse_legacy_savepoint(session: Session) -> None:
         )
 
 
-def _refuse_autocommit(session: Session) -> None:
-    raw = connection_of(session).connection.dbapi_connection
+def _refuse_autocommit(connection: Connection) -> None:
+    raw = connection.connection.dbapi_connection
     if getattr(raw, "in_transaction", True) is False:
         raise UnsupportedDialect(
             "sqlite",
             "this connection commits every statement by itself, so nothing could be undone. Use an engine without "
             "AUTOCOMMIT, or let an event emit BEGIN when isolation_level is None.",
         )
-
-
-@contextmanager
-def _busy_timeout(session: Session, wait: float) -> Iterator[None]:
-    raw = connection_of(session).connection.dbapi_connection
-    previous = _lower_busy_timeout(raw, wait)
-    try:
-        yield
-    finally:
-        _pragma(raw, f"PRAGMA busy_timeout = {previous}")
-
-
-def _lower_busy_timeout(raw: Any, wait: float) -> int:
-    previous = int(_pragma(raw, "PRAGMA busy_timeout"))
-    _pragma(raw, f"PRAGMA busy_timeout = {min(previous, max(0, int(wait * 1000)))}")
-    return previous
 
 
 def _pragma(raw: Any, statement: str) -> Any:

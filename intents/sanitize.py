@@ -34,8 +34,8 @@ def escape_line(text: str) -> str:
 
 
 def encodable(text: str) -> str:
-    """Replace lone surrogates, which no database driver can encode, with spaces."""
-    return regex.sub(r"\p{Cs}", " ", text)
+    """Replace lone surrogates and NUL, which not every database driver can store, with spaces."""
+    return regex.sub(r"[\p{Cs}\x00]", " ", text)
 
 
 def has_forbidden_id_characters(text: str) -> bool:

@@ -288,6 +288,29 @@ class SweepResult(_Frozen):
     more: bool = False
 
 
+class ReindexResult(_Frozen):
+    """What a batch of `IntentService.reindex` did.
+
+    Attributes:
+        renewed: rows compiled and indexed afresh.
+        kept: rows that this analyzer refuses (its languages lack theirs); they are matched by what is stored.
+        after: where the next batch begins; None when there was nothing to do.
+        more: whether another batch is needed.
+    """
+
+    renewed: int = 0
+    kept: int = 0
+    after: int | None = None
+    more: bool = False
+
+
+class PruneResult(_Frozen):
+    """How many intents a batch of `IntentService.prune` removed; `more` when the limit stopped it."""
+
+    intents: int = 0
+    more: bool = False
+
+
 class Limits(_Frozen):
     """Bounds and defaults of a service.
 

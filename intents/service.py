@@ -19,12 +19,16 @@ from intents.schemas import (
     IntentRead,
     Limits,
     Matches,
+    PruneResult,
+    ReindexResult,
     SweepResult,
     Turn,
 )
 from intents.settings import Clock, Settings
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from sqlalchemy.orm import Session
 
     from intents.context import Wording
@@ -207,6 +211,33 @@ class IntentService:
             limit: most rows to move in this call.
         """
         return self._write(lambda repository: repository.sweep(limit=limit))
+
+    def reindex(self, *, after: int | None = None, limit: int = 500) -> ReindexResult:
+        """Compile and index the live rows of another analyzer version afresh, one bounded batch.
+
+        Matching does not need it, but such rows cost every turn a little until it is done. Call it again with
+        ``after`` of the result while ``more``.
+
+        Args:
+            after: where to begin; the start when None.
+            limit: most rows of this batch.
+        """
+        return self._write(lambda repository: repository.reindex(after=after, limit=limit))
+
+    def prune(self, *, before: datetime, limit: int = 500) -> PruneResult:
+        """Remove intents that ended (done, cancelled, expired) before a moment, with their firings and log.
+
+        A turn id is answered as repeated until the last intent that it fired is removed. An intent whose expiry no
+        sweep has written down yet counts as live: sweep first.
+
+        Args:
+            before: an aware moment, compared with the time of the last change.
+            limit: most intents of this batch.
+
+        Raises:
+            InvalidIntent: `before` is naive, or `limit` is below one.
+        """
+        return self._write(lambda repository: repository.prune(before=before, limit=limit))
 
     def explain(
         self, turn: Turn, *, intent_id: str | None = None, after: str | None = None, limit: int = 100

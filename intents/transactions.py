@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from intents import locks
@@ -26,8 +27,14 @@ Result = TypeVar("Result")
 
 
 def read(session: Session, settings: Settings, work: Callable[[IntentRepository], Result]) -> Result:
-    """Run a reading call; nothing is committed."""
-    return work(IntentRepository._of(session, settings, owns_transaction=True))
+    """Run a reading call; nothing is committed.
+
+    Raises:
+        ConcurrentUpdate: the host's engine takes the write lock even to read, and it was not free in time.
+    """
+    with locks.patience(session) as patience:
+        patience.bound(_wait(settings, None))
+        return work(IntentRepository._of(session, settings, owns_transaction=True))
 
 
 def write(session: Session, settings: Settings, work: Callable[[IntentRepository], Result]) -> Result:
@@ -36,62 +43,82 @@ def write(session: Session, settings: Settings, work: Callable[[IntentRepository
     Raises:
         ConcurrentUpdate: the race was still lost after `Limits.lock_wait`.
     """
-    give_up = time.monotonic() + settings.limits.lock_wait.total_seconds()
-    while True:
-        try:
-            result = work(IntentRepository._of(session, settings, owns_transaction=True))
-            _commit(session, settings, None)
-        except ConcurrentUpdate as error:
-            session.rollback()
-            if time.monotonic() >= give_up:
-                raise ConcurrentUpdate(error.reason, transaction_lost=False) from error
-        except BaseException:
-            session.rollback()
-            raise
-        else:
-            return result
+    give_up = time.monotonic() + _wait(settings, None)
+    with locks.patience(session) as patience:
+        while True:
+            try:
+                patience.bound(_wait(settings, None))
+                result = work(IntentRepository._of(session, settings, owns_transaction=True))
+                with locks.named_errors():
+                    session.commit()
+            except ConcurrentUpdate as error:
+                session.rollback()
+                if time.monotonic() >= give_up:
+                    raise ConcurrentUpdate(error.reason, transaction_lost=False) from error
+            except BaseException:
+                session.rollback()
+                raise
+            else:
+                return result
 
 
 def match(session: Session, settings: Settings, turn: Turn, *, invocation: Invocation | None, hold: bool) -> Matches:
     """Look, and on a hit fire and commit; a turn that comes too late or meets a lock is skipped and spends nothing."""
-    give_up = time.monotonic() + settings.limits.lock_wait.total_seconds()
-    while True:
-        try:
-            return _match_once(session, settings, turn, invocation=invocation, hold=hold)
-        except InvocationExpired as error:
-            session.rollback()
-            return skipped(error.cause)
-        except ConcurrentUpdate:
-            session.rollback()
-            if invocation is not None and invocation.remaining() == 0.0:
-                return skipped("deadline")
-            if time.monotonic() >= give_up:
-                return skipped("busy")
-        except BaseException:
-            session.rollback()
-            raise
+    give_up = time.monotonic() + _wait(settings, None)
+    with locks.patience(session) as patience:
+        attempt = _Attempt(session, settings, patience, turn, invocation, hold)
+        while True:
+            try:
+                return attempt.run()
+            except InvocationExpired as error:
+                session.rollback()
+                return skipped(error.cause)
+            except ConcurrentUpdate:
+                session.rollback()
+                if invocation is not None and invocation.remaining() == 0.0:
+                    return skipped("deadline")
+                if time.monotonic() >= give_up:
+                    return skipped("busy")
+            except BaseException:
+                session.rollback()
+                raise
 
 
-def _match_once(
-    session: Session, settings: Settings, turn: Turn, *, invocation: Invocation | None, hold: bool
-) -> Matches:
-    repository = IntentRepository._of(session, settings, owns_transaction=True)
-    sighting = repository._look(turn, invocation=invocation, hold=hold)
-    # The read transaction ends before the lock is taken: a snapshot could not be written from.
-    session.rollback()
-    if sighting.answer is not None:
-        return sighting.answer
-    matches = repository._fire(sighting, invocation=invocation, hold=hold)
-    if not matches or matches.duplicate:
-        session.rollback()
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    session: Session
+    settings: Settings
+    patience: locks.Patience
+    turn: Turn
+    invocation: Invocation | None
+    hold: bool
+
+    def run(self) -> Matches:
+        repository = IntentRepository._of(self.session, self.settings, owns_transaction=True)
+        self._bound()
+        sighting = repository._look(self.turn, invocation=self.invocation, hold=self.hold)
+        # The read transaction ends before the lock is taken: a snapshot could not be written from.
+        self.session.rollback()
+        if sighting.answer is not None:
+            return sighting.answer
+        self._bound()
+        matches = repository._fire(sighting, invocation=self.invocation, hold=self.hold)
+        if not matches or matches.duplicate:
+            self.session.rollback()
+            return matches
+        if self.invocation is not None:
+            self.invocation.assert_active()
+        self._bound()
+        with locks.named_errors():
+            self.session.commit()
         return matches
-    if invocation is not None:
-        invocation.assert_active()
-    _commit(session, settings, invocation)
-    return matches
+
+    def _bound(self) -> None:
+        self.patience.bound(_wait(self.settings, self.invocation))
 
 
-def _commit(session: Session, settings: Settings, invocation: Invocation | None) -> None:
-    wait = settings.limits.lock_wait.total_seconds()
+def _wait(settings: Settings, invocation: Invocation | None) -> float:
+    """Seconds to wait for a lock: the limit, or what the invocation has left."""
+    limit = settings.limits.lock_wait.total_seconds()
     remaining = None if invocation is None else invocation.remaining()
-    locks.commit(session, wait=wait if remaining is None else min(wait, remaining))
+    return limit if remaining is None else min(limit, remaining)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol
@@ -78,12 +78,18 @@ def encode_terms(agent_id: str, terms: Iterable[str]) -> list[str]:
     return sorted(tag + term.encode().hex() for term in terms)
 
 
-def _gaps(versions: int) -> list[ColumnElement[bool]]:
-    # What lies between and around the current versions, as ranges: an index answers them without reading the current
-    # rows, where NOT IN would read them all.
+def stale_gaps(bounds: Sequence[Any]) -> list[ColumnElement[bool]]:
+    """Say that a row's ``analyzer_version`` is none of these, given in ascending order.
+
+    As ranges between and around them: an index answers those without reading the current rows, where ``NOT IN`` would
+    read them all.
+    """
     column = StandingIntent.analyzer_version
-    bounds = [bindparam(f"v{number}", type_=column.type) for number in range(versions)]
     return [column < bounds[0], *(and_(column > a, column < b) for a, b in pairwise(bounds)), column > bounds[-1]]
+
+
+def _version_parameters(versions: int) -> list[Any]:
+    return [bindparam(f"v{number}", type_=StandingIntent.analyzer_version.type) for number in range(versions)]
 
 
 @cache
@@ -96,7 +102,11 @@ def any_stale_statement(versions: int) -> Select[Any]:
         versions: how many values there are.
     """
     mine = and_(StandingIntent.agent_id == bindparam("agent_id"), is_live_sql(StandingIntent))
-    return select(or_(*(select(StandingIntent.key).where(mine, gap).exists() for gap in _gaps(versions))))
+    return select(
+        or_(
+            *(select(StandingIntent.key).where(mine, gap).exists() for gap in stale_gaps(_version_parameters(versions)))
+        )
+    )
 
 
 @cache
@@ -106,7 +116,7 @@ def stale_statement(versions: int) -> Select[Any]:
         select(*CANDIDATE_COLUMNS)
         .where(
             StandingIntent.agent_id == bindparam("agent_id"),
-            or_(*_gaps(versions)),
+            or_(*stale_gaps(_version_parameters(versions))),
             StandingIntent.scope.in_(bindparam("scopes", expanding=True)),
             could_fire_sql(StandingIntent, NOW),
         )

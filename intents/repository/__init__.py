@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING
 from intents.errors import TransitionNotAllowed
 from intents.lifecycle import Status, effective_status
 from intents.policy import OwnerPolicy
-from intents.repository import creation, delivery, explaining, journal, matching, reading, sweeping
+from intents.repository import (
+    creation,
+    delivery,
+    explaining,
+    journal,
+    matching,
+    pruning,
+    reading,
+    reindexing,
+    sweeping,
+)
 from intents.repository.work import Work
 from intents.sanitize import clean_line
 from intents.schemas import (
@@ -20,12 +30,16 @@ from intents.schemas import (
     IntentRead,
     Limits,
     Matches,
+    PruneResult,
+    ReindexResult,
     SweepResult,
     Turn,
 )
 from intents.settings import Clock, Settings
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from sqlalchemy.orm import Session
 
     from intents.context import Wording
@@ -154,6 +168,14 @@ class IntentRepository:
     def sweep(self, *, limit: int = 1000) -> SweepResult:
         """Write down what time has decided; see `IntentService.sweep`."""
         return sweeping.sweep(self._work, limit=limit)
+
+    def reindex(self, *, after: int | None = None, limit: int = 500) -> ReindexResult:
+        """Renew rows of another analyzer; see `IntentService.reindex`."""
+        return reindexing.reindex(self._work, after=after, limit=limit)
+
+    def prune(self, *, before: datetime, limit: int = 500) -> PruneResult:
+        """Forget finished intents; see `IntentService.prune`."""
+        return pruning.prune(self._work, before=before, limit=limit)
 
     def explain(
         self, turn: Turn, *, intent_id: str | None = None, after: str | None = None, limit: int = 100

@@ -68,7 +68,7 @@ def create(work: Work, draft: IntentCreate, *, by: Identity, turn_id: str | None
             language=language,
             within=draft.within,
             clauses=compiled.to_json(),
-            anchors=_anchors(work, compiled),
+            anchors=anchors_of(work, compiled),
             scope=keys.scope_term(work.agent_id, target.channel_key, target.sender_key),
             analyzer_version=work.settings.analyzer_version(language),
             channel_scope=draft.channel_scope,
@@ -200,6 +200,7 @@ def _live_twin(work: Work, fingerprint: str, now: datetime) -> StandingIntent | 
     return row
 
 
-def _anchors(work: Work, compiled: CompiledTrigger) -> str:
+def anchors_of(work: Work, compiled: CompiledTrigger) -> str:
+    """Choose the anchors of a trigger where the agent has fewest, and write them for the index."""
     usage = work.index.usage(work.connection, agent_id=work.agent_id, terms=anchor_candidates(compiled))
     return " ".join(encode_terms(work.agent_id, choose_anchors(compiled, usage)))

@@ -221,6 +221,8 @@ def _fire_row(work: Work, row: StandingIntent, turn_row: IntentTurn, *, keyword:
         IntentFiring(turn_key=turn_row.key, intent_key=row.key, entry=keyword, fired_at=now, previous_fired_at=previous)
     )
     if not held and not row.has_budget(now):
+        # The database checks each status change against the table, and knows no step from armed to done.
+        work.session.flush()
         move("complete")
 
 

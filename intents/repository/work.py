@@ -13,6 +13,7 @@ from intents import locks
 from intents.errors import IntentNotFound
 from intents.index import Prefilter, index_for
 from intents.models import StandingIntent
+from intents.sanitize import has_forbidden_id_characters
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -97,6 +98,8 @@ class Work:
         Raises:
             IntentNotFound: the agent has none of this id.
         """
+        if has_forbidden_id_characters(intent_id):
+            raise IntentNotFound(intent_id)  # no driver could even ask for it
         row = self.session.scalars(
             select(StandingIntent)
             .where(StandingIntent.agent_id == self.agent_id, StandingIntent.id == intent_id)
