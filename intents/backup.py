@@ -1,0 +1,191 @@
+"""Copies of a SQLite database, made while matching goes on, verified, and put back.
+
+A copy is the whole file: the tables of a host that share it are in it too. On PostgreSQL use ``pg_dump``.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from sqlalchemy import Engine, create_engine
+from sqlalchemy.exc import DatabaseError
+from sqlalchemy.pool import NullPool
+
+from intents import ddl
+from intents.errors import ConcurrentUpdate, SchemaMismatch, UnsupportedDialect
+from intents.migrate import check_schema
+
+#: Called with the pages left and the pages in all.
+Progress = Callable[[int, int], None]
+
+#: Pages copied between two looks at other connections: small enough that a writer never waits long.
+_PAGES_PER_STEP: Final = 256
+_PREFIX: Final = "intents-"
+_SUFFIX: Final = ".db"
+
+
+def backup(engine: Engine, target: str | Path, *, progress: Progress | None = None) -> Path:
+    """Copy the database to a file, through SQLite's online backup, and verify the copy.
+
+    The file appears under its name only when it is whole and sound; an existing one is replaced then.
+
+    Args:
+        engine: the database.
+        target: the file to write; its directory must exist.
+        progress: told how far the copy is.
+
+    Returns:
+        The path of the copy.
+
+    Raises:
+        UnsupportedDialect: the engine is not on a SQLite file.
+        SchemaMismatch: the copy is damaged or its schema is not this version's.
+        OSError: the file cannot be written.
+    """
+    path = Path(target)
+    _require_sqlite(engine)
+    with _beside(path) as unfinished:
+        with engine.connect() as connection, closing(_open(engine, unfinished)) as copy:
+            _copy(_driver_connection(connection), copy, progress)
+        verify(unfinished)
+        os.replace(unfinished, path)
+    return path
+
+
+def snapshot(
+    engine: Engine, directory: str | Path, *, keep: int, now: datetime | None = None, progress: Progress | None = None
+) -> Path:
+    """Write a dated copy into a directory and remove all but the newest `keep` of them, for a daily job.
+
+    Args:
+        engine: the database.
+        directory: made when missing; files of other names are left alone.
+        keep: how many snapshots stay, at least one.
+        now: the moment in the file's name; the machine's when None.
+        progress: told how far the copy is.
+
+    Returns:
+        The path of the new snapshot, ``intents-YYYYMMDDTHHMMSSZ.db``.
+
+    Raises:
+        ValueError: `keep` is below one.
+        UnsupportedDialect, SchemaMismatch, OSError: as for `backup`; then no older snapshot is removed.
+    """
+    if keep < 1:
+        raise ValueError("keep must be at least 1: a rotation that keeps nothing is no backup.")
+    folder = Path(directory)
+    folder.mkdir(parents=True, exist_ok=True)
+    moment = (now or datetime.now(UTC)).astimezone(UTC)
+    path = backup(engine, folder / f"{_PREFIX}{moment:%Y%m%dT%H%M%SZ}{_SUFFIX}", progress=progress)
+    for old in sorted(folder.glob(f"{_PREFIX}[0-9]*T[0-9]*Z{_SUFFIX}"))[:-keep]:
+        old.unlink()
+    return path
+
+
+def restore(engine: Engine, source: str | Path, *, progress: Progress | None = None) -> Path | None:
+    """Put a copy back in place of the database; what was there is kept beside it.
+
+    The copy is verified first. The pages are written in one transaction of SQLite's, so other connections see the old
+    database or the new one, and a crash leaves the old.
+
+    Args:
+        engine: the database to replace; it need not exist yet.
+        source: a file that `backup` or `snapshot` wrote.
+        progress: told how far the copy is.
+
+    Returns:
+        Where the old database is kept (``NAME.before-restore-…``); None when there was none.
+
+    Raises:
+        FileNotFoundError: there is no such copy.
+        SchemaMismatch: the copy is damaged, or its schema is newer or older than this version's.
+        UnsupportedDialect: the engine is not on a SQLite file.
+        ConcurrentUpdate: other connections kept the database locked.
+    """
+    path = Path(source)
+    if not path.is_file():
+        raise FileNotFoundError(f"There is no backup at {path}.")
+    verify(path)
+    database = Path(_require_sqlite(engine))
+    kept = None
+    if database.exists() and database.stat().st_size > 0:
+        kept = database.with_name(f"{database.name}.before-restore-{datetime.now(UTC):%Y%m%dT%H%M%SZ}")
+        with engine.connect() as connection, closing(_open(engine, kept)) as copy:
+            _copy(_driver_connection(connection), copy, None)
+    with closing(_open(engine, path)) as copy, engine.connect() as connection:
+        try:
+            # All pages in one step: the destination stays locked and is committed as a whole.
+            copy.backup(_driver_connection(connection), pages=-1, progress=_told(progress))
+        except engine.dialect.loaded_dbapi.OperationalError as error:
+            raise ConcurrentUpdate("The database is in use and stayed locked.", transaction_lost=False) from error
+    return kept
+
+
+def verify(path: str | Path) -> None:
+    """Check that a file is a sound SQLite database with this version's schema and a sound full-text index.
+
+    Raises:
+        SchemaMismatch: it is not; the message says what is wrong.
+    """
+    remedy = "Take another backup; this file cannot be used."
+    engine = create_engine(f"sqlite:///{path}", poolclass=NullPool)
+    try:
+        with closing(sqlite3.connect(path)) as connection:
+            answer = connection.execute("PRAGMA integrity_check").fetchone()[0]
+            if answer != "ok":
+                raise SchemaMismatch(f"{Path(path).name} is damaged ({answer}).", remedy)
+        check_schema(engine)
+        with closing(sqlite3.connect(path)) as connection:
+            # SQLite's own check does not look inside a full-text index.
+            connection.execute(f"INSERT INTO {ddl.FTS} ({ddl.FTS}) VALUES ('integrity-check')")
+            connection.rollback()
+    except (sqlite3.DatabaseError, DatabaseError) as error:
+        raise SchemaMismatch(f"{Path(path).name} is not a sound SQLite database ({error}).", remedy) from error
+    finally:
+        engine.dispose()
+
+
+def _require_sqlite(engine: Engine) -> str:
+    if engine.dialect.name != "sqlite":
+        raise UnsupportedDialect(engine.dialect.name, "backups are made with the database's own tool, such as pg_dump.")
+    file = engine.url.database
+    if not file or file == ":memory:":
+        raise UnsupportedDialect("sqlite", "a database in memory has no file to copy or replace.")
+    return file
+
+
+def _open(engine: Engine, path: Path) -> Any:
+    # With the engine's own driver: one driver's connection cannot be copied into another's.
+    return engine.dialect.loaded_dbapi.connect(str(path))
+
+
+def _driver_connection(connection: Any) -> Any:
+    return connection.connection.driver_connection
+
+
+def _copy(source: Any, target: Any, progress: Progress | None) -> None:
+    source.backup(target, pages=_PAGES_PER_STEP, progress=_told(progress), sleep=0.01)
+
+
+def _told(progress: Progress | None) -> Callable[[int, int, int], object] | None:
+    return None if progress is None else lambda _status, remaining, total: progress(remaining, total)
+
+
+@contextmanager
+def _beside(path: Path) -> Iterator[Path]:
+    """A new file in the same directory, so that the final rename is atomic; gone when it was not used."""
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    os.close(handle)
+    try:
+        yield Path(name)
+    finally:
+        Path(name).unlink(missing_ok=True)
+        for leftover in ("-journal", "-wal", "-shm"):
+            Path(name + leftover).unlink(missing_ok=True)
