@@ -286,7 +286,7 @@ class IntentEvent(Base):
 
 
 #: The prefilter's own tables live apart: no dialect has both, and Alembic must compare neither.
-index_metadata = MetaData()
+index_metadata = MetaData(naming_convention=metadata.naming_convention)
 
 #: SQLite: an ordinary FTS5 table whose rowid is the intent's key, kept by triggers.
 intents_fts = Table(

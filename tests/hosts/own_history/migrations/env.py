@@ -1,0 +1,20 @@
+import os
+
+from alembic import context
+from sqlalchemy import create_engine
+
+import intents
+from shop import metadata
+
+
+def run(**options):
+    context.configure(target_metadata=metadata, include_name=intents.include_name, **options)
+    with context.begin_transaction():
+        context.run_migrations()
+
+
+if context.is_offline_mode():
+    run(url=os.environ["SHOP_DATABASE_URL"], literal_binds=True)
+else:
+    with create_engine(os.environ["SHOP_DATABASE_URL"]).connect() as connection:
+        run(connection=connection)

@@ -1,0 +1,21 @@
+"""The host's second table."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "a002"
+down_revision = "a001"
+branch_labels = None
+depends_on = None
+
+
+def upgrade():
+    op.create_table(
+        "orders_data",
+        sa.Column("id", sa.Integer, primary_key=True),
+        sa.Column("order_id", sa.Integer, sa.ForeignKey("orders.id")),
+    )
+
+
+def downgrade():
+    op.drop_table("orders_data")
