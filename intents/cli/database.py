@@ -1,0 +1,153 @@
+"""The database that a command works on."""
+
+from __future__ import annotations
+
+import getpass
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from sqlalchemy import URL, Engine, create_engine, make_url
+from sqlalchemy.orm import sessionmaker
+
+from intents.cli.errors import USAGE, CommandError
+from intents.migrate import check_schema
+from intents.policy import OwnerPolicy
+from intents.schemas import Admin
+from intents.service import IntentService
+from intents.text import Analyzer
+from intents.text.languages import STEMMERS, UNDETERMINED, UNSTEMMED
+
+
+def admin() -> Admin:
+    """Who works at this command line, as the audit log names them."""
+    try:
+        return Admin(name=getpass.getuser())
+    except (OSError, KeyError, ImportError):
+        return Admin(name=f"uid {os.getuid()}" if hasattr(os, "getuid") else "unknown")
+
+
+def url_of(database: str | None) -> URL:
+    """Read ``--database``: a plain path is a SQLite file, and drivers are the ones that a command can use.
+
+    Raises:
+        CommandError: nothing was given, or another kind of database.
+        ArgumentError: it is no URL.
+    """
+    if database is None or not database.strip():
+        raise CommandError("Say which database: --database FILE|URL, or set INTENTS_DATABASE_URL.", USAGE)
+    if "://" not in database:
+        return URL.create("sqlite", database=database)
+    url = make_url(database)
+    backend = url.get_backend_name()
+    if backend == "sqlite":
+        return url.set(drivername="sqlite")
+    if backend != "postgresql":
+        raise CommandError(f"--database names {backend}; standing intents live in SQLite or PostgreSQL.", USAGE)
+    if url.drivername.partition("+")[2] in ("", "asyncpg"):
+        return url.set(drivername="postgresql+psycopg")
+    return url
+
+
+def shown(url: URL) -> str:
+    """The database's name for messages, without a password."""
+    return str(url.database) if url.get_backend_name() == "sqlite" else url.render_as_string(hide_password=True)
+
+
+@contextmanager
+def engine_for(database: str | None, *, create: bool = False) -> Iterator[Engine]:
+    """Open the database.
+
+    Args:
+        database: what ``--database`` says.
+        create: True lets SQLite make the file; otherwise a missing one is refused and nothing is made.
+
+    Raises:
+        CommandError: no database was given, or the SQLite file is not there.
+    """
+    url = url_of(database)
+    if not create:
+        _require_file(url)
+    try:
+        engine = create_engine(url)
+    except ModuleNotFoundError as error:
+        extra = 'pip install "standing-intents[postgresql]"' if error.name == "psycopg" else f"install {error.name}"
+        raise CommandError(f"The database driver {error.name} is not installed: {extra}") from None
+    try:
+        yield engine
+    finally:
+        engine.dispose()
+
+
+@contextmanager
+def checked_engine(database: str | None) -> Iterator[Engine]:
+    """Open an existing database whose schema is this version's.
+
+    Raises:
+        CommandError: see `engine_for`.
+        SchemaMismatch: the tables are missing, older, newer or damaged.
+    """
+    with engine_for(database) as engine:
+        check_schema(engine)
+        yield engine
+
+
+@contextmanager
+def service_for(
+    database: str | None, agent: str, *, every_language: bool = False, clock: Callable[[], datetime] | None = None
+) -> Iterator[IntentService]:
+    """Set a service up on an existing database; see `checked_engine`.
+
+    Args:
+        database: what ``--database`` says.
+        agent: whose intents.
+        every_language: True reads turns in every language, as hosts may have given their analyzer any.
+        clock: the service's clock; the machine's when None.
+
+    Raises:
+        CommandError: see `engine_for`; or the agent id is not one.
+        SchemaMismatch: see `checked_engine`.
+    """
+    with checked_engine(database) as engine:
+        yield make_service(engine, agent, analyzer=_polyglot() if every_language else None, clock=clock)
+
+
+def make_service(
+    engine: Engine,
+    agent: str,
+    *,
+    owners: OwnerPolicy | None = None,
+    analyzer: Analyzer | None = None,
+    clock: Callable[[], datetime] | None = None,
+) -> IntentService:
+    """Set a service up on an engine; nobody is an owner unless said.
+
+    Raises:
+        CommandError: the agent id is not one.
+    """
+    try:
+        return IntentService(
+            sessionmaker(engine), agent_id=agent, owners=owners or OwnerPolicy(), analyzer=analyzer, clock=clock
+        )
+    except ValueError as error:
+        raise CommandError(f"--agent: {error}", USAGE) from None
+
+
+def _require_file(url: URL) -> None:
+    if url.get_backend_name() != "sqlite":
+        return
+    name = url.database or ""
+    path = Path(urlsplit(name).path if name.startswith("file:") else name)
+    if name in ("", ":memory:") or not path.exists():
+        raise CommandError(
+            "A database in memory is always empty; give a file."
+            if name in ("", ":memory:")
+            else f"There is no database {str(path)!r}; make one with `intents upgrade --database {path}`."
+        )
+
+
+def _polyglot() -> Analyzer:
+    return Analyzer(("en", *sorted({*STEMMERS, *UNSTEMMED} - {"en", UNDETERMINED})))

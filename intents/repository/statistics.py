@@ -1,0 +1,88 @@
+"""Numbers about an agent's intents: how many stand where, how often they fired."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict
+from sqlalchemy import func, select
+
+from intents.lifecycle import Status, effective_status_sql
+from intents.models import IntentFiring, IntentTurn, StandingIntent
+
+if TYPE_CHECKING:
+    from intents.repository.work import Work
+
+
+class Statistics(BaseModel):
+    """What `statistics` counts; statuses are the effective ones at the clock.
+
+    Attributes:
+        by_status: how many intents have each status, zeros included.
+        firings: how many firings were delivered or are held.
+        released: how many were given back.
+        turns: how many turns fired something, delivered or held.
+        last_fired_at: when an intent fired last; None when none has.
+        next_expiry: when the next live intent expires; None when none is live.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    by_status: dict[Status, int]
+    firings: int
+    released: int
+    turns: int
+    last_fired_at: AwareDatetime | None
+    next_expiry: AwareDatetime | None
+
+    @property
+    def total(self) -> int:
+        """How many intents there are in all."""
+        return sum(self.by_status.values())
+
+
+def statistics(work: Work) -> Statistics:
+    """Count an agent's intents; reads every row of the agent once, in the database."""
+    now = work.settings.now()
+    mine = StandingIntent.agent_id == work.agent_id
+    # Labelled, because grouping by the expression itself would bind its parameters a second time.
+    status = effective_status_sql(StandingIntent, now).label("effective_status")
+    with work.reading():
+        rows = work.session.execute(
+            select(
+                status,
+                func.count(),
+                func.max(StandingIntent.last_fired_at),
+                func.min(StandingIntent.expires_at),
+            )
+            .where(mine)
+            .group_by(status)
+        ).all()
+        released = IntentFiring.released_at.is_not(None)
+        firings: dict[bool, int] = {
+            bool(given_back): count
+            for given_back, count in work.session.execute(
+                select(released, func.count())
+                .join(StandingIntent, StandingIntent.key == IntentFiring.intent_key)
+                .where(mine)
+                .group_by(released)
+            )
+        }
+        turns = work.session.scalar(
+            select(func.count()).where(IntentTurn.agent_id == work.agent_id, IntentTurn.delivery != "released")
+        )
+    by_status = dict.fromkeys(Status, 0) | {Status(status): count for status, count, _, _ in rows}
+    live = (Status.PENDING, Status.ARMED, Status.FIRED)
+    return Statistics(
+        by_status=by_status,
+        firings=firings.get(False, 0),
+        released=firings.get(True, 0),
+        turns=turns or 0,
+        last_fired_at=_latest([fired for _, _, fired, _ in rows]),
+        next_expiry=min((expiry for status, _, _, expiry in rows if status in live), default=None),
+    )
+
+
+def _latest(moments: list[datetime | None]) -> datetime | None:
+    return max((moment for moment in moments if moment is not None), default=None)
