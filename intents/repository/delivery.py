@@ -72,7 +72,7 @@ def confirm(work: Work, turn: Turn) -> int:
             return 0
         firings = _firings(work, held)
         for firing, row in firings:
-            if row.held_turn_key != held.key:
+            if not _settles(work, held, row, now):
                 continue
             row.held_turn_key = None
             row.rearm_at = firing.fired_at + row.cooldown
@@ -92,26 +92,56 @@ def release(work: Work, turn: Turn, *, reason: str | None) -> int:
         held = turn_row(work, key, lock=True)
         if held is None or held.delivery != "held":
             return 0
-        return release_turn(work, held, now=work.settings.now(), reason=reason, actor=journal.BY_TURN)
+        firings = _firings(work, held)
+        _release_turn(work, held, firings, now=work.settings.now(), reason=reason, actor=journal.BY_TURN)
+    return len(firings)
 
 
 def release_lapsed(work: Work, turn_key: int, *, now: datetime) -> int:
-    """Give back the firings of a turn whose hold nobody settled in time; it may fire again under its id."""
-    held = work.session.get_one(IntentTurn, turn_key, with_for_update=True, populate_existing=True)
-    return release_turn(work, held, now=now, reason=LAPSED, actor=journal.BY_SWEEP)
+    """Give back the firings of a turn whose hold nobody settled in time; it may fire again under its id.
 
-
-def release_turn(work: Work, held: IntentTurn, *, now: datetime, reason: str | None, actor: str) -> int:
-    """Give back every firing of one held turn; rows that were cancelled or expired meanwhile stay as they are."""
+    Returns:
+        How many rows were moved; 0 when somebody settled the turn meanwhile.
+    """
     work.session.flush()
-    firings = _firings(work, held)
+    held = work.session.get_one(IntentTurn, turn_key, with_for_update=True, populate_existing=True)
+    if held.held_until is None or held.held_until > now:
+        return 0
+    return _release_turn(work, held, _firings(work, held), now=now, reason=LAPSED, actor=journal.BY_SWEEP)
+
+
+def _release_turn(
+    work: Work,
+    held: IntentTurn,
+    firings: Sequence[tuple[IntentFiring, StandingIntent]],
+    *,
+    now: datetime,
+    reason: str | None,
+    actor: str,
+) -> int:
+    moved = 0
     for firing, row in firings:
-        if row.held_turn_key == held.key:
+        if _settles(work, held, row, now):
             _give_back(work, row, firing, turn_id=held.turn_id, now=now, detail=reason, actor=actor)
+            moved += 1
         firing.released_at = now
     held.delivery, held.held_until = "released", None
     work.session.flush()
-    return len(firings)
+    work.index.remove(work.connection, [row.key for _, row in firings if not row.is_live])
+    return moved
+
+
+def _settles(work: Work, held: IntentTurn, row: StandingIntent, now: datetime) -> bool:
+    """Tell whether settling a turn moves this row; one that was cancelled or has expired stays as it is.
+
+    An expiry that nobody has written down yet is written now: the row must not wait for a turn that is settled.
+    """
+    if row.held_turn_key != held.key:
+        return False
+    if row.has_expired(now):
+        journal.move(work.session, row, "expire", now=now, actor=journal.BY_SWEEP)
+        return False
+    return True
 
 
 def _give_back(

@@ -134,14 +134,14 @@ def _fire(work: Work, sighting: Sighting, *, hold: bool, invocation: Invocation 
             if verdict.rule is None and verdict.keyword is not None:
                 _fire_row(work, row, turn_row, keyword=verdict.keyword, now=now)
                 fired.append((row, verdict.keyword))
-        if invocation is not None:
-            invocation.assert_active()
         context = block.text()
         if context is None:
             raise Undo
         turn_row.context = context
         work.session.flush()
         work.index.remove(work.connection, [row.key for row, _ in fired if not row.is_live])
+        if invocation is not None:
+            invocation.assert_active()
         return Matches(
             matches=tuple(Match(intent=as_read(row, now), keyword=keyword) for row, keyword in fired),
             context=context,
@@ -164,6 +164,8 @@ def _locked_rows(work: Work, chosen: Sequence[int]) -> Sequence[StandingIntent]:
 def _open_turn(work: Work, reading: TurnReading, *, hold: bool, now: datetime) -> IntentTurn | None:
     """Write the turn's row first, so that two processes with one turn id meet here; None when a rival was first."""
     turn_row = delivery.turn_row(work, reading.key, lock=True)
+    if turn_row is not None and turn_row.delivery == "held":
+        delivery.release_lapsed(work, turn_row.key, now=now)
     if turn_row is None:
         turn_row = IntentTurn(
             agent_id=work.agent_id,
@@ -173,14 +175,13 @@ def _open_turn(work: Work, reading: TurnReading, *, hold: bool, now: datetime) -
             sent_at=reading.turn.at,
             context="",
         )
-        work.session.add(turn_row)
-    elif turn_row.delivery == "held":
-        delivery.release_lapsed(work, turn_row.key, now=now)
     turn_row.delivery = "held" if hold else "delivered"
     turn_row.held_until = now + work.settings.limits.hold_for if hold else None
     turn_row.matched_at = now
     try:
         with work.savepoint_for_race():
+            # Added inside: making the savepoint flushes what is pending, and that must not be the turn.
+            work.session.add(turn_row)
             work.session.flush()
     except IntegrityError:
         return None

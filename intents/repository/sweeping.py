@@ -33,9 +33,10 @@ def sweep(work: Work, *, limit: int) -> SweepResult:
             return SweepResult()
     with work.writing():
         now = work.settings.now()
-        released = _release(work, now=now, limit=limit)
-        expired = _bulk(work, "expire", now=now, limit=limit - released)
-        rearmed = _bulk(work, "rearm", now=now, limit=limit - released - expired)
+        # Expiry comes first: a row that has expired takes no firing back.
+        expired = _bulk(work, "expire", now=now, limit=limit)
+        released = _release(work, now=now, limit=limit - expired)
+        rearmed = _bulk(work, "rearm", now=now, limit=limit - expired - released)
         more = released + expired + rearmed >= limit and _anything_due(work, now)
     return SweepResult(expired=expired, rearmed=rearmed, released=released, more=more)
 
@@ -73,6 +74,8 @@ def _anything_due(work: Work, now: datetime) -> bool:
 
 
 def _release(work: Work, *, now: datetime, limit: int) -> int:
+    if limit <= 0:
+        return 0
     held_turns = work.session.scalars(
         select(StandingIntent.held_turn_key)
         .where(StandingIntent.agent_id == work.agent_id, _lapsed(now))
