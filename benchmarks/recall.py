@@ -1,0 +1,201 @@
+"""How often the right intent fires: ``python -m benchmarks.recall [PATH]``.
+
+Runs the library on SQLite over a labelled set (``intents.jsonl``, ``turns.jsonl``): each intent alone in its database,
+then all in one database together. Beside it stand exact-words matching (every word of an entry occurs in the turn as it is),
+``always`` and ``never``. Recall for turns that should fire, false alarms for turns that should not, with Wilson's 95 %
+intervals. The implicit stratum, paraphrases without a key word, is shown apart and is part of no sum.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import re
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import create_engine
+from sqlalchemy.orm import sessionmaker
+
+from benchmarks.measuring import table
+from intents import Analyzer, Identity, IntentCreate, IntentService, Limits, OwnerPolicy, Turn, metadata
+
+DATA = Path(__file__).parent / "data" / "recall"
+OWNER = Identity(provider="slack", sender_id="owner", conversation_id="room")
+FIRE = ("explicit", "inflected", "overloaded", "noisy")
+APART = ("implicit",)
+SILENT = ("shared_word", "near_miss", "unrelated", "substring")
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One labelled turn."""
+
+    id: str
+    intent: str
+    lang: str
+    text: str
+    gold: bool
+    stratum: str
+
+
+def load(path: Path) -> tuple[dict[str, dict[str, Any]], list[Item]]:
+    """Read a labelled set: intents by id, turns in order."""
+    intents = {each["id"]: each for each in _lines(path / "intents.jsonl")}
+    items = [
+        Item(
+            each["id"],
+            each["intent"],
+            intents[each["intent"]]["lang"],
+            each["text"],
+            each["gold"] == "fire",
+            each["stratum"],
+        )
+        for each in _lines(path / "turns.jsonl")
+    ]
+    return intents, items
+
+
+def _lines(path: Path) -> Iterable[dict[str, Any]]:
+    with path.open(encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+class Library:
+    """The library on a SQLite file, with bounds so wide that nothing but the words decides."""
+
+    def __init__(self, folder: Path, intents: Iterable[dict[str, Any]]) -> None:
+        intents = list(intents)
+        self._engine = create_engine(f"sqlite:///{folder}/{intents[0]['id']}-{len(intents)}.db")
+        metadata.create_all(self._engine)
+        languages = dict.fromkeys(each["tool_call"].get("language", "en") for each in intents)
+        self._service = IntentService(
+            sessionmaker(self._engine),
+            owners=OwnerPolicy(["slack:owner"]),
+            analyzer=Analyzer(list(languages)),
+            limits=Limits(cooldown=timedelta(0), fires_per_turn=100, context_chars=100_000, max_fires=1000),
+        )
+        self._ids = {}
+        for each in intents:
+            draft = IntentCreate(**each["tool_call"], channel_scope="anywhere", sender_scope="anyone")
+            self._ids[self._service.create(draft, by=OWNER).id] = each["id"]
+
+    def fired(self, text: str) -> set[str]:
+        """Return the ids (of the set) that fire on a text."""
+        matches = self._service.match(Turn(text=text, identity=OWNER))
+        return {self._ids[match.intent.id] for match in matches}
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._engine.dispose()
+
+
+def exact_words(intent: dict[str, Any], text: str) -> bool:
+    """Whether some entry's words all occur in the text as they are, case aside."""
+    words = set(re.findall(r"\w+", text.casefold()))
+    entries = intent["tool_call"]["trigger_keywords"]
+    return any(set(re.findall(r"\w+", entry.casefold())) <= words for entry in entries)
+
+
+def run(path: Path) -> dict[str, dict[str, bool]]:
+    """Decide every turn with every matcher; return ``{matcher: {turn id: fired}}``."""
+    intents, items = load(path)
+    by_intent: dict[str, list[Item]] = defaultdict(list)
+    for item in items:
+        by_intent[item.intent].append(item)
+    alone: dict[str, bool] = {}
+    together: dict[str, bool] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for number, (intent_id, turns) in enumerate(by_intent.items(), 1):
+            print(f"\r{number}/{len(by_intent)} intents alone", end="", file=sys.stderr)
+            library = Library(Path(folder), [intents[intent_id]])
+            alone.update({item.id: intent_id in library.fired(item.text) for item in turns})
+            library.close()
+        print("\nall together", file=sys.stderr)
+        library = Library(Path(folder), intents.values())
+        together.update({item.id: item.intent in library.fired(item.text) for item in items})
+        library.close()
+    return {
+        "alone": alone,
+        "together": together,
+        "exact words": {item.id: exact_words(intents[item.intent], item.text) for item in items},
+        "always": {item.id: True for item in items},
+        "never": {item.id: False for item in items},
+    }
+
+
+def wilson(hits: int, total: int, z: float = 1.96) -> tuple[float, float]:
+    """Wilson's score interval of a rate."""
+    if total == 0:
+        return 0.0, 1.0
+    rate, spread = hits / total, z * z / total
+    centre = (rate + spread / 2) / (1 + spread)
+    half = z * math.sqrt(rate * (1 - rate) / total + spread / (4 * total)) / (1 + spread)
+    return max(0.0, centre - half), min(1.0, centre + half)
+
+
+def report(items: list[Item], answers: dict[str, dict[str, bool]]) -> str:
+    """Write the rates by stratum, then by language."""
+    parts = []
+    for title, strata in (("Should fire", FIRE), ("Paraphrases, apart", APART), ("Should be silent", SILENT)):
+        groups: list[tuple[str, Callable[[Item], bool]]] = [
+            (stratum, lambda item, stratum=stratum: item.stratum == stratum) for stratum in strata
+        ]
+        if len(strata) > 1:
+            groups.append(("all of these", lambda item, strata=strata: item.stratum in strata))
+        if strata is FIRE:
+            groups.insert(-1, ("explicit + inflected + overloaded", lambda item: item.stratum in FIRE[:3]))
+        parts.append(f"## {title}\n\n" + _rates("stratum", groups, items, answers))
+    for title, strata in (("Recall by language", FIRE), ("False alarms by language", SILENT)):
+        languages = sorted({item.lang for item in items})
+        groups = [
+            (lang, lambda item, lang=lang, strata=strata: item.lang == lang and item.stratum in strata)
+            for lang in languages
+        ]
+        parts.append(f"## {title}\n\n" + _rates("language", groups, items, answers))
+    return "\n\n".join(parts)
+
+
+def _rates(
+    name: str,
+    groups: Iterable[tuple[str, Callable[[Item], bool]]],
+    items: list[Item],
+    answers: dict[str, dict[str, bool]],
+) -> str:
+    rows = []
+    for label, belongs in groups:
+        chosen = [item for item in items if belongs(item)]
+        cells = [_cell(sum(fired[item.id] for item in chosen), len(chosen)) for fired in answers.values()]
+        rows.append([label, len(chosen), *cells])
+    return table([name, "turns", *answers], rows)
+
+
+def _cell(hits: int, total: int) -> str:
+    low, high = wilson(hits, total)
+    return f"{hits} = {hits / total:.3f} ({low:.2f}–{high:.2f})" if total else "–"
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run from the command line."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.recall", description=__doc__)
+    parser.add_argument("path", nargs="?", type=Path, default=DATA, help="folder of the labelled set")
+    parser.add_argument("--wrong", action="store_true", help="list the turns that were decided wrongly")
+    options = parser.parse_args(arguments)
+    _intents, items = load(options.path)
+    answers = run(options.path)
+    print(report(items, answers))
+    if options.wrong:
+        for item in items:
+            if answers["together"][item.id] != item.gold and item.stratum not in APART:
+                print(f"{item.id} {item.lang} {item.stratum}: {item.text}")
+
+
+if __name__ == "__main__":
+    main()
