@@ -23,6 +23,7 @@ from intents.errors import (
 from intents.hook import AsyncPromptHook, PromptHook
 from intents.invocation import Invocation
 from intents.lifecycle import Status
+from intents.migrate import check_schema, include_name, upgrade
 from intents.models import IntentEvent, IntentFiring, IntentTurn, StandingIntent, metadata
 from intents.policy import OwnerPolicy
 from intents.repository import IntentRepository
@@ -41,6 +42,7 @@ from intents.schemas import (
 )
 from intents.service import IntentService
 from intents.text import Analyzer
+from intents.tool import IntentTool
 
 __all__ = [
     "Admin",
@@ -58,6 +60,7 @@ __all__ = [
     "IntentRead",
     "IntentRepository",
     "IntentService",
+    "IntentTool",
     "IntentTurn",
     "IntentsError",
     "InvalidIntent",
@@ -79,5 +82,8 @@ __all__ = [
     "UnsupportedDialect",
     "Wording",
     "__version__",
+    "check_schema",
+    "include_name",
     "metadata",
+    "upgrade",
 ]

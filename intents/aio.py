@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         Matches,
         PruneResult,
         ReindexResult,
+        Statistics,
         SweepResult,
         Turn,
     )
@@ -136,6 +137,10 @@ class AsyncIntentService:
         return await self._read(
             lambda repository: repository.explain(turn, intent_id=intent_id, after=after, limit=limit)
         )
+
+    async def statistics(self) -> Statistics:
+        """Count the agent's intents; see `IntentService.statistics`."""
+        return await self._read(lambda repository: repository.statistics())
 
     async def history(self, intent_id: str) -> builtins.list[IntentEventRead]:
         """Return an intent's audit log; see `IntentService.history`."""

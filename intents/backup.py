@@ -5,6 +5,7 @@ A copy is the whole file: the tables of a host that share it are in it too. On P
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 import tempfile
@@ -111,7 +112,7 @@ def restore(engine: Engine, source: str | Path, *, progress: Progress | None = N
     """
     path = Path(source)
     if not path.is_file():
-        raise FileNotFoundError(f"There is no backup at {path}.")
+        raise FileNotFoundError(errno.ENOENT, "There is no such backup", str(path))
     verify(path)
     database = Path(_require_sqlite(engine))
     kept = None

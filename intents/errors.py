@@ -11,13 +11,16 @@ The tree::
     ├── ConcurrentUpdate      another transaction won the race
     ├── InvocationExpired     the caller's deadline passed or it was cancelled
     ├── SchemaMismatch        the tables are missing, older, newer or damaged
-    └── UnsupportedDialect    the database cannot carry the library
+    ├── UnsupportedDialect    the database cannot carry the library
+    └── GraphvizMissing       a picture needs Graphviz
 
 Each carries its facts as attributes and says in its message what to do next. No message repeats text that another
 person wrote.
 """
 
 from __future__ import annotations
+
+from typing import Literal
 
 
 class IntentsError(Exception):
@@ -155,3 +158,21 @@ class UnsupportedDialect(IntentsError):
         self.dialect = dialect
         self.reason = reason
         super().__init__(f"{dialect}: {reason}")
+
+
+class GraphvizMissing(IntentsError):
+    """The Python package or the programs of Graphviz are not installed.
+
+    Attributes:
+        missing: what is missing.
+    """
+
+    def __init__(self, missing: Literal["package", "programs"]) -> None:
+        self.missing = missing
+        super().__init__(
+            'DOT and pictures need the Python package graphviz: pip install "standing-intents[graphviz]". '
+            "The Mermaid format needs nothing."
+            if missing == "package"
+            else "Pictures need the program `dot`, which was not found: install the system package graphviz "
+            "(apt install graphviz, brew install graphviz). The formats mermaid and dot do without."
+        )

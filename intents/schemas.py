@@ -52,6 +52,18 @@ def _line(value: Any) -> Any:
     return clean_line(value) if isinstance(value, str) else value
 
 
+def _described(value: Any) -> Any:
+    if isinstance(value, str) and not clean_line(value):
+        raise ValueError("say in a sentence what to remind of")
+    return _line(value)
+
+
+def _a_person(value: Any) -> Any:
+    if _blank_to_none(value) is not None and _placeholder_to_none(value) is None:
+        raise ValueError("this names nobody; give the person's id, or leave it out for the creator's own turns")
+    return _blank_to_none(value)
+
+
 Id = Annotated[str, Field(min_length=1, max_length=ID_CHARS), BeforeValidator(_check_id)]
 OptionalId = Annotated[Id | None, BeforeValidator(_blank_to_none)]
 SenderId = Annotated[Id | None, BeforeValidator(_placeholder_to_none)]
@@ -132,13 +144,13 @@ class IntentCreate(_Frozen):
         armed: False keeps the intent pending until `arm`.
     """
 
-    description: Annotated[Line, Field(min_length=1, max_length=MAX_TEXT)]
-    trigger_keywords: Annotated[list[TurnText], Field(min_length=1)]
-    exclude_keywords: list[TurnText] = Field(default_factory=list)
+    description: Annotated[str, Field(max_length=MAX_TEXT), BeforeValidator(_described)]
+    trigger_keywords: Annotated[list[Line], Field(min_length=1)]
+    exclude_keywords: list[Line] = Field(default_factory=list)
     channel_scope: ChannelScope = "channel"
     conversation_id: OptionalId = None
     sender_scope: SenderScope = "sender"
-    sender_id: SenderId = None
+    sender_id: Annotated[Id | None, BeforeValidator(_a_person)] = None
     expires_at: AwareDatetime | None = None
     max_fires: Annotated[int, Field(ge=1, le=MAX_FIRES)] | None = None
     cooldown: Annotated[timedelta, Field(ge=timedelta(0), le=MAX_COOLDOWN)] | None = None
@@ -309,6 +321,31 @@ class PruneResult(_Frozen):
 
     intents: int = 0
     more: bool = False
+
+
+class Statistics(_Frozen):
+    """What `IntentService.statistics` counts; statuses are the effective ones at the clock.
+
+    Attributes:
+        by_status: how many intents have each status, zeros included.
+        firings: how many firings were delivered or are held.
+        released: how many were given back.
+        turns: how many turns fired something, delivered or held.
+        last_fired_at: when an intent fired last; None when none has.
+        next_expiry: when the next live intent expires; None when none is live.
+    """
+
+    by_status: dict[Status, int]
+    firings: int
+    released: int
+    turns: int
+    last_fired_at: AwareDatetime | None
+    next_expiry: AwareDatetime | None
+
+    @property
+    def total(self) -> int:
+        """How many intents there are in all."""
+        return sum(self.by_status.values())
 
 
 class Limits(_Frozen):

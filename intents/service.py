@@ -21,6 +21,7 @@ from intents.schemas import (
     Matches,
     PruneResult,
     ReindexResult,
+    Statistics,
     SweepResult,
     Turn,
 )
@@ -256,6 +257,10 @@ class IntentService:
             IntentNotFound: `intent_id` or `after` is no intent of the agent.
         """
         return self._read(lambda repository: repository.explain(turn, intent_id=intent_id, after=after, limit=limit))
+
+    def statistics(self) -> Statistics:
+        """Count the agent's intents by effective status, their firings and turns; reads every row once."""
+        return self._read(lambda repository: repository.statistics())
 
     def history(self, intent_id: str) -> builtins.list[IntentEventRead]:
         """Return the audit log of one intent, oldest first.

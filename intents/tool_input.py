@@ -19,7 +19,6 @@ from intents.tool_repair import (
     ToolInputError,
     as_choice,
     as_id,
-    as_intent_id,
     as_length,
     as_list,
     as_number,
@@ -105,10 +104,10 @@ _MENDERS: Final[Mapping[str, Callable[[str, object], object]]] = {
     "cooldown": as_length,
     "language": as_word,
     "within": as_number,
-    "intent_id": as_intent_id,
+    "intent_id": as_word,
     "reason": as_text,
     "status": as_choice,
-    "after": as_intent_id,
+    "after": as_word,
 }
 assert tuple(_MENDERS) == tuple(ToolArguments.model_fields)  # noqa: S101 - one table for the schema and the mending
 

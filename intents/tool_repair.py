@@ -13,8 +13,6 @@ from typing import Any, Final, NoReturn
 
 import regex
 
-from intents.sanitize import has_forbidden_id_characters
-
 #: Longest text that is tried as a time, a number or a name.
 LONGEST_VALUE: Final = 200
 _DEEPEST_LIST: Final = 3
@@ -107,14 +105,6 @@ def as_id(name: str, value: object) -> str | None:
     if isinstance(value, str):
         return None if _is_null(value) else value.strip()
     return as_word(name, value)
-
-
-def as_intent_id(name: str, value: object) -> str | None:
-    """Return an id of an intent."""
-    word = as_word(name, value)
-    if word is not None and has_forbidden_id_characters(word):
-        refuse(f'{name} is no id; {{"action": "list"}} shows the ids.')
-    return word
 
 
 def as_number(name: str, value: object) -> int | None:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from intents._version import __version__
-from intents.cli import chat, demo, inspecting, managing, pictures
+from intents.cli import chat, demo, inspecting, keeping, managing, pictures
 from intents.cli.errors import OneLineErrors
 
 app = typer.Typer(
@@ -36,6 +36,7 @@ def intents(
 _TRY = "Try it"
 _LOOK = "Look"
 _CHANGE = "Change"
+_KEEP = "Keep"
 
 app.command(rich_help_panel=_TRY)(demo.demo)
 app.command(rich_help_panel=_TRY)(chat.chat)
@@ -48,4 +49,8 @@ app.command(rich_help_panel=_LOOK)(pictures.diagram)
 app.command(rich_help_panel=_CHANGE)(managing.upgrade)
 app.command(rich_help_panel=_CHANGE)(managing.cancel)
 app.command(rich_help_panel=_CHANGE)(managing.sweep)
-app.command(rich_help_panel=_CHANGE)(managing.doctor)
+app.command(rich_help_panel=_KEEP)(managing.doctor)
+app.command(rich_help_panel=_KEEP)(keeping.backup)
+app.command(rich_help_panel=_KEEP)(keeping.restore)
+app.command(rich_help_panel=_KEEP)(keeping.reindex)
+app.command(rich_help_panel=_KEEP)(keeping.prune)

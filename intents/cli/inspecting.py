@@ -6,14 +6,11 @@ import sys
 from typing import Annotated
 
 import typer
-from sqlalchemy.orm import Session
 
 from intents.cli import options, output
-from intents.cli.database import checked_engine, make_service, service_for
+from intents.cli.database import service_for
 from intents.cli.errors import USAGE, CommandError
 from intents.lifecycle import Status
-from intents.repository.statistics import statistics
-from intents.repository.work import Work
 from intents.schemas import Identity, Turn
 
 
@@ -105,9 +102,8 @@ def explain(
 
 def stats(*, database: options.Database = None, agent: options.Agent = "main", as_json: options.Json = False) -> None:
     """Count the agent's intents and their fires."""
-    with checked_engine(database) as engine, Session(engine) as session:
-        settings = make_service(engine, agent).settings
-        counted = statistics(Work.of(session, settings, owns_transaction=False))
+    with service_for(database, agent) as service:
+        counted = service.statistics()
     if as_json:
         output.print_json(counted)
         return

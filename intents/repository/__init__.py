@@ -17,6 +17,7 @@ from intents.repository import (
     pruning,
     reading,
     reindexing,
+    statistics,
     sweeping,
 )
 from intents.repository.work import Work
@@ -32,6 +33,7 @@ from intents.schemas import (
     Matches,
     PruneResult,
     ReindexResult,
+    Statistics,
     SweepResult,
     Turn,
 )
@@ -182,6 +184,10 @@ class IntentRepository:
     ) -> builtins.list[Explanation]:
         """Dry run; see `IntentService.explain`."""
         return explaining.explain(self._work, turn, intent_id=intent_id, after=after, limit=limit)
+
+    def statistics(self) -> Statistics:
+        """Count the agent's intents; see `IntentService.statistics`."""
+        return statistics.statistics(self._work)
 
     def history(self, intent_id: str) -> builtins.list[IntentEventRead]:
         """Return an intent's audit log; see `IntentService.history`."""

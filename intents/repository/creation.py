@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from pydantic import ValidationError
 from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
     from intents.triggers import CompiledTrigger
 
 
+#: Advice with an intent that was there already.
+TWIN = "An identical live intent was there already and is returned; its budget, cooldown, expiry and status stand."
+
+
 @dataclass(frozen=True, slots=True)
 class _Target:
     """Whose turns match, and where."""
@@ -39,7 +44,7 @@ class _Target:
 def create(work: Work, draft: IntentCreate, *, by: Identity, turn_id: str | None, session_id: str | None) -> IntentRead:
     """Create an intent, or return the identical live one; see `IntentService.create`."""
     owner = work.settings.owners.require_owner(by, "create")
-    source = Turn(text="", identity=by, id=turn_id, session_id=session_id)
+    source = _source(by, turn_id, session_id)
     _check_limits(draft, work.settings.limits)
     language = work.settings.analyzer.require(draft.language)
     compiled = compile_trigger(
@@ -58,7 +63,7 @@ def create(work: Work, draft: IntentCreate, *, by: Identity, turn_id: str | None
     with work.writing():
         existing = _live_twin(work, fingerprint, now)
         if existing is not None:
-            return as_read(existing, now, advice=advice)
+            return as_read(existing, now, advice=(*advice, TWIN))
         row = StandingIntent(
             id=str(uuid.uuid4()),
             agent_id=work.agent_id,
@@ -104,11 +109,20 @@ def create(work: Work, draft: IntentCreate, *, by: Identity, turn_id: str | None
             twin = _live_twin(work, fingerprint, now)
             if twin is None:
                 raise
-            return as_read(twin, now, advice=advice)
+            return as_read(twin, now, advice=(*advice, TWIN))
         work.index.add(work.connection, row)
         for moved in moves:
             journal.record(work.session, row, moved, now=now, actor=actor_name(by), turn_id=source.id)
         return as_read(row, now, advice=advice)
+
+
+def _source(by: Identity, turn_id: str | None, session_id: str | None) -> Turn:
+    try:
+        return Turn(text="", identity=by, id=turn_id, session_id=session_id)
+    except ValidationError as error:
+        complaint = error.errors(include_url=False, include_input=False)[0]
+        field = {"id": "turn_id"}.get(str(complaint["loc"][0]), str(complaint["loc"][0]))
+        raise InvalidIntent(field, complaint["msg"].removeprefix("Value error, ") + ".") from error
 
 
 def _check_limits(draft: IntentCreate, limits: Limits) -> None:

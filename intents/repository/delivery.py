@@ -17,7 +17,7 @@ from intents.repository.reading import as_read
 from intents.schemas import Match, Matches, Turn
 
 if TYPE_CHECKING:
-    from sqlalchemy import Select
+    from sqlalchemy import Row, Select
 
     from intents.repository.judging import TurnReading
     from intents.repository.work import Work
@@ -35,6 +35,11 @@ def turn_row(work: Work, turn_key: str | None, *, lock: bool = False) -> IntentT
     return work.session.scalars(statement, execution_options={"populate_existing": True}).one_or_none()
 
 
+def may_fire_again(turn: IntentTurn | Row[Any], now: datetime) -> bool:
+    """Whether what a known turn fired was given back, or is held by a hold that has lapsed."""
+    return turn.delivery == "released" or (turn.held_until is not None and turn.held_until <= now)
+
+
 @cache
 def _answer_statement() -> Select[*tuple[Any, ...]]:
     return select(IntentTurn.key, IntentTurn.delivery, IntentTurn.held_until, IntentTurn.context).where(
@@ -47,7 +52,7 @@ def answered(work: Work, reading: TurnReading, now: datetime) -> Matches | None:
     if reading.key is None:
         return None
     turn = work.connection.execute(_answer_statement(), {"agent_id": work.agent_id, "turn_key": reading.key}).first()
-    if turn is None or turn.delivery == "released" or (turn.held_until is not None and turn.held_until <= now):
+    if turn is None or may_fire_again(turn, now):
         return None
     rows = work.session.execute(
         select(IntentFiring, StandingIntent)

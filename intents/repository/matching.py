@@ -65,10 +65,11 @@ def look(work: Work, turn: Turn, *, hold: bool = False, invocation: Invocation |
         return Sighting(reading, skipped(late))
     now = work.settings.now()
     with work.reading():
-        earlier = delivery.answered(work, reading, now)
-        if earlier is not None:
-            return Sighting(reading, earlier)
         candidates, truncated = _candidates(work, reading, now)
+        # Asked second: what a rival with the same id took away from the candidates is then seen as its answer.
+        earlier = delivery.answered(work, reading, now)
+    if earlier is not None:
+        return Sighting(reading, earlier)
     completed = [row.key for row in candidates if reading.decide(row).fires]
     if truncated:
         log.warning(
@@ -164,6 +165,8 @@ def _locked_rows(work: Work, chosen: Sequence[int]) -> Sequence[StandingIntent]:
 def _open_turn(work: Work, reading: TurnReading, *, hold: bool, now: datetime) -> IntentTurn | None:
     """Write the turn's row first, so that two processes with one turn id meet here; None when a rival was first."""
     turn_row = delivery.turn_row(work, reading.key, lock=True)
+    if turn_row is not None and not delivery.may_fire_again(turn_row, now):
+        return None
     if turn_row is not None and turn_row.delivery == "held":
         delivery.release_lapsed(work, turn_row.key, now=now)
     if turn_row is None:

@@ -2,44 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import TYPE_CHECKING
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict
 from sqlalchemy import func, select
 
-from intents.lifecycle import Status, effective_status_sql
+from intents.lifecycle import LIVE, Status, effective_status_sql
 from intents.models import IntentFiring, IntentTurn, StandingIntent
+from intents.schemas import Statistics
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from intents.repository.work import Work
-
-
-class Statistics(BaseModel):
-    """What `statistics` counts; statuses are the effective ones at the clock.
-
-    Attributes:
-        by_status: how many intents have each status, zeros included.
-        firings: how many firings were delivered or are held.
-        released: how many were given back.
-        turns: how many turns fired something, delivered or held.
-        last_fired_at: when an intent fired last; None when none has.
-        next_expiry: when the next live intent expires; None when none is live.
-    """
-
-    model_config = ConfigDict(frozen=True)
-
-    by_status: dict[Status, int]
-    firings: int
-    released: int
-    turns: int
-    last_fired_at: AwareDatetime | None
-    next_expiry: AwareDatetime | None
-
-    @property
-    def total(self) -> int:
-        """How many intents there are in all."""
-        return sum(self.by_status.values())
 
 
 def statistics(work: Work) -> Statistics:
@@ -73,14 +47,13 @@ def statistics(work: Work) -> Statistics:
             select(func.count()).where(IntentTurn.agent_id == work.agent_id, IntentTurn.delivery != "released")
         )
     by_status = dict.fromkeys(Status, 0) | {Status(status): count for status, count, _, _ in rows}
-    live = (Status.PENDING, Status.ARMED, Status.FIRED)
     return Statistics(
         by_status=by_status,
         firings=firings.get(False, 0),
         released=firings.get(True, 0),
         turns=turns or 0,
         last_fired_at=_latest([fired for _, _, fired, _ in rows]),
-        next_expiry=min((expiry for status, _, _, expiry in rows if status in live), default=None),
+        next_expiry=min((expiry for status, _, _, expiry in rows if status in LIVE), default=None),
     )
 
 

@@ -170,9 +170,9 @@ def test_an_unknown_id_is_not_found(refused: Refused, intent_id: object) -> None
 
 
 @pytest.mark.parametrize("intent_id", ["\ud800", "a\x00b", "a\nb"])
-def test_an_id_that_no_database_can_hold_is_refused(refused: Refused, intent_id: str) -> None:
-    assert refused({"action": "cancel", "intent_id": intent_id})[0] == "invalid_arguments"
-    assert refused({"action": "list", "after": intent_id})[0] == "invalid_arguments"
+def test_an_id_that_no_database_can_hold_is_not_found(refused: Refused, intent_id: str) -> None:
+    assert refused({"action": "cancel", "intent_id": intent_id})[0] == "not_found"
+    assert refused({"action": "list", "after": intent_id})[0] == "not_found"
 
 
 def test_an_intent_of_another_agent_is_not_found(

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import sqlite3
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from sqlalchemy import create_engine
+from sqlalchemy.orm import sessionmaker
 
+from intents import IntentCreate, IntentService, OwnerPolicy
 from intents.cli import database as databases
-from tests.cli.conftest import Run
+from tests.cli.conftest import OWNER, Run
 
 
 def test_there_is_no_create(run: Run) -> None:
@@ -64,6 +68,23 @@ def test_sweep_writes_down_what_is_due(run: Run, database: str, ids: dict[str, s
     assert run("sweep", "-d", database, "--json").json == {"expired": 1, "rearmed": 0, "released": 0, "more": False}
     assert run("history", ids["expired"], "-d", database, "--json").json[-1]["event"] == "expire"
     assert run("sweep", "-d", database).out == "0 expired, 0 rearmed, 0 released.\n"
+
+
+def test_sweep_goes_on_until_nothing_is_due_or_stops_after_one_transaction(run: Run) -> None:
+    run("upgrade", "-d", "due.db")
+    engine = create_engine("sqlite:///due.db")
+    past = datetime.now(UTC) - timedelta(days=2)
+    service = IntentService(sessionmaker(engine), owners=OwnerPolicy(["slack:U1"]), clock=lambda: past)
+    for number in range(5):
+        draft = IntentCreate(
+            description=f"x{number}", trigger_keywords=["x"], expires_at=datetime.now(UTC) - timedelta(days=1)
+        )
+        service.create(draft, by=OWNER)
+    engine.dispose()
+    assert run("sweep", "-d", "due.db", "--limit", "2", "--once").out == (
+        "2 expired, 0 rearmed, 0 released. More is due.\n"
+    )
+    assert run("sweep", "-d", "due.db", "--limit", "2", "--json").json["expired"] == 3
 
 
 def test_doctor_finds_what_is_missing_and_repairs_it(run: Run, database: str) -> None:

@@ -6,8 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import create_engine
+from sqlalchemy.orm import sessionmaker
 
-from tests.cli.conftest import Run
+from intents import Analyzer, IntentCreate, IntentService, OwnerPolicy
+from intents.cli import database as databases
+from intents.text.languages import STEMMERS, UNSTEMMED
+from tests.cli.conftest import OWNER, Run
 
 
 def by_id(result: Any) -> dict[str, Any]:
@@ -136,19 +141,19 @@ def test_explain_knows_the_other_place(run: Run, database: str, ids: dict[str, s
 
 
 def test_explain_reads_every_language(run: Run) -> None:
-    from sqlalchemy import create_engine
-    from sqlalchemy.orm import sessionmaker
-
-    from intents import Analyzer, IntentCreate, IntentService, OwnerPolicy
-    from tests.cli.conftest import OWNER
-
     run("upgrade", "-d", "fr.db")
     engine = create_engine("sqlite:///fr.db")
     service = IntentService(sessionmaker(engine), owners=OwnerPolicy(["slack:U1"]), analyzer=Analyzer(("fr", "zh")))
-    french = service.create(IntentCreate(description="x", trigger_keywords=["déployer"]), by=OWNER)
+    for number in range(4):
+        service.create(IntentCreate(description=f"x{number}", trigger_keywords=["travailler"]), by=OWNER)
     engine.dispose()
-    result = run("explain", "on a deploye hier", "-d", "fr.db", "--provider", "slack", "--sender", "U1", "--json").json
-    assert [(each["intent"]["id"], each["fires"]) for each in result] == [(french.id, True)]
+    result = run(
+        "explain", "il travaillait hier", "-d", "fr.db", "--provider", "slack", "--sender", "U1", "--json"
+    ).json
+    assert [each["rule"] for each in result] == [None, None, None, "per_turn_limit"]
+    with databases.service_for("fr.db", "main", every_language=True) as polyglot:
+        assert polyglot.settings.analyzer.languages[0] == "en"
+        assert set(polyglot.settings.analyzer.languages) == {*STEMMERS, *UNSTEMMED} - {"und"}
 
 
 def test_stats(run: Run, database: str) -> None:
