@@ -25,7 +25,8 @@ RATES = (0, 1, 10)
 INTENTS = 1_000
 
 
-def _work(url: str, number: int, rate: int, seconds: float, start: Any, results: Any) -> None:
+def _work(url: str, load: tuple[int, int, float], start: Any, results: Any) -> None:
+    number, rate, seconds = load
     engine = sqlite_engine(Path(url.removeprefix("sqlite:///"))) if url.startswith("sqlite") else create_engine(url)
     service = service_of(engine)
     talk = Talk(seed=number)
@@ -50,7 +51,7 @@ def measure(url: str, writers: int, rate: int, seconds: float) -> dict[str, Any]
     context = multiprocessing.get_context("spawn")
     start, results = context.Event(), context.Queue()
     workers = [
-        context.Process(target=_work, args=(url, number, rate, seconds, start, results)) for number in range(writers)
+        context.Process(target=_work, args=(url, (number, rate, seconds), start, results)) for number in range(writers)
     ]
     for worker in workers:
         worker.start()

@@ -10,10 +10,12 @@ import argparse
 import importlib
 import json
 import platform
+import shutil
 import sqlite3
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -60,30 +62,51 @@ def _rendered(engine: Engine, compiled: Any, values: dict[str, Any]) -> tuple[st
     return seen[0]
 
 
-def measure(size: int, words: int, *, module: Any = sqlite3, repeats: int = 200) -> dict[str, Any]:
-    """Time the three calls at one size and one length; microseconds."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "intents.db"
-        engine = sqlite_engine(path, None if module is sqlite3 else module)
-        fill(engine, (Row(keyword=f"deployment topic{number}ou") for number in range(size)))
-        service = service_of(engine)
+class Bench:
+    """One database of a size, with the calls to time on it."""
+
+    def __init__(self, folder: Path, size: int, words: int, *, rounds: int, module: Any) -> None:
+        path = folder / f"{size}-{words}.db"
+        source = folder / f"{size}.db"
+        if not source.exists():
+            engine = sqlite_engine(source, None if module is sqlite3 else module)
+            fill(engine, (Row(keyword=f"deployment topic{number}ou") for number in range(size)))
+            with engine.connect() as connection:
+                connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+            engine.dispose()
+        shutil.copyfile(source, path)
+        self.size, self.words = size, words
+        self.engine = sqlite_engine(path, None if module is sqlite3 else module)
+        self._service = service_of(self.engine)
         talk = Talk(seed=size + words)
-        rounds = repeats + 5
-        misses = list(talk.turns(rounds, words, "miss"))
-        hits = list(talk.turns(rounds, words, "hit", lambda number: f"deployment of topic{number % size}ou"))
-        bare = bare_query(engine, module, path, misses, service.settings.analyzer)
+        self._misses = list(talk.turns(rounds, words, "miss"))
+        self._hits = list(talk.turns(rounds, words, "hit", lambda number: f"deployment of topic{number % size}ou"))
+        self.bare = bare_query(self.engine, module, path, self._misses, self._service.settings.analyzer)
 
-        def miss(number: int) -> None:
-            if service.match(misses[number]):
-                raise AssertionError("a turn without a trigger fired")
+    def miss(self, number: int) -> None:
+        """Send a turn that fires nothing."""
+        if self._service.match(self._misses[number]):
+            raise AssertionError("a turn without a trigger fired")
 
-        def hit(number: int) -> None:
-            if len(service.match(hits[number])) != 1:
-                raise AssertionError("a turn with one trigger did not fire it")
+    def hit(self, number: int) -> None:
+        """Send a turn that fires one intent, commit included."""
+        if len(self._service.match(self._hits[number])) != 1:
+            raise AssertionError("a turn with one trigger did not fire it")
 
-        timings = dict(zip(("no hit", "bare sqlite3", "one hit"), interleaved([miss, bare, hit], repeats), strict=True))
-        engine.dispose()
-    return {"intents": size, "words": words, **{name: {"p50": t.p50, "p95": t.p95} for name, t in timings.items()}}
+
+def measure(sizes: Sequence[int], words: int, *, module: Any = sqlite3, repeats: int = 200) -> list[dict[str, Any]]:
+    """Time the calls at all sizes in turns, so that the sizes meet the same noise; microseconds."""
+    warm_up = 5
+    with tempfile.TemporaryDirectory() as folder:
+        benches = [Bench(Path(folder), size, words, rounds=repeats + warm_up, module=module) for size in sizes]
+        calls = [call for bench in benches for call in (bench.miss, bench.bare, bench.hit)]
+        timings = iter(interleaved(calls, repeats, warm_up=warm_up))
+        results = []
+        for bench in benches:
+            figures = {name: asdict(next(timings)) for name in ("no hit", "bare sqlite3", "one hit")}
+            results.append({"intents": bench.size, "words": words, **figures})
+            bench.engine.dispose()
+    return results
 
 
 def report(results: list[dict[str, Any]]) -> str:
@@ -136,10 +159,9 @@ def main(arguments: list[str] | None = None) -> None:
         f"Python {platform.python_version()}, SQLite {module.sqlite_version}, {options.repeats} rounds", file=sys.stderr
     )
     results = []
-    for size in sizes:
-        for words in lengths:
-            print(f"{size:,} intents, {words} words …", file=sys.stderr)
-            results.append(measure(size, words, module=module, repeats=options.repeats))
+    for words in lengths:
+        print(f"{words} words …", file=sys.stderr)
+        results += measure(sizes, words, module=module, repeats=options.repeats)
     print(report(results))
     if options.json:
         options.json.write_text(json.dumps(results, indent=2))

@@ -1,8 +1,8 @@
 """How often the right intent fires: ``python -m benchmarks.recall [PATH]``.
 
 Runs the library on SQLite over a labelled set (``intents.jsonl``, ``turns.jsonl``): each intent alone in its database,
-then all in one database together. Beside it stand exact-words matching (every word of an entry occurs in the turn as it is),
-``always`` and ``never``. Recall for turns that should fire, false alarms for turns that should not, with Wilson's 95 %
+then all in one database together. Beside it stand exact-words matching (every word of an entry occurs in the turn as it
+is), ``always`` and ``never``. Recall where a turn should fire, false alarms where it should not, with Wilson's 95 %
 intervals. The implicit stratum, paraphrases without a key word, is shown apart and is part of no sum.
 """
 

@@ -1,7 +1,7 @@
 """What the analysis of a turn costs: ``python -m benchmarks.text``.
 
-Each figure is a ratio to a bare ``regex.findall`` of words over the same text: cold (first sight of the words) and warm,
-with PyStemmer and with the pure-Python stemmer.
+Each figure is a ratio to a bare ``regex.findall`` of words over the same text: cold (first sight of the words) and
+warm, with PyStemmer and with the pure-Python stemmer.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ from sqlalchemy.ext.hybrid import hybrid_method
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from intents import ddl
-from intents.lifecycle import LIVE, Status, sql_list
+from intents.lifecycle import LIVE, TERMINAL, Status, sql_list
 from intents.sqltypes import Key, UtcDateTime
 
 #: Longest identity part, agent id, turn id and session id.
@@ -65,6 +65,7 @@ _STATUS = Enum(
     values_callable=lambda statuses: [status.value for status in statuses],
 )
 _IS_LIVE = text(f"status IN ({sql_list(LIVE)})")
+_IS_TERMINAL = text(f"status IN ({sql_list(TERMINAL)})")
 _IS_FIRED = text(f"status = '{Status.FIRED.value}'")
 
 
@@ -163,6 +164,13 @@ class StandingIntent(Base):
             "analyzer_version",
             sqlite_where=_IS_LIVE,
             postgresql_where=_IS_LIVE,
+        ),
+        Index(
+            f"ix_{ddl.INTENTS}_ended",
+            "agent_id",
+            "updated_at",
+            sqlite_where=_IS_TERMINAL,
+            postgresql_where=_IS_TERMINAL,
         ),
         {"sqlite_autoincrement": True},
     )
@@ -319,7 +327,8 @@ _EVENTS_TABLE = IntentEvent.__table__
 assert isinstance(_INTENTS_TABLE, Table)  # noqa: S101 - narrows the declared type for the listeners below
 assert isinstance(_EVENTS_TABLE, Table)  # noqa: S101
 
-_run(ddl.CREATE_FTS, _INTENTS_TABLE, "after_create", "sqlite")
+for _statement in (ddl.CREATE_FTS, *ddl.TUNE_FTS):
+    _run(_statement, _INTENTS_TABLE, "after_create", "sqlite")
 for _name, _statement in ddl.sqlite_triggers().items():
     _run(_statement, _EVENTS_TABLE if f" ON {ddl.EVENTS}\n" in _statement else _INTENTS_TABLE, "after_create", "sqlite")
 _run(ddl.DROP_FTS, _INTENTS_TABLE, "after_drop", "sqlite")
