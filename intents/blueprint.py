@@ -156,8 +156,8 @@ def reading(target: Engine | Connection) -> Iterator[Connection]:
                 target.rollback()
     else:
         raise TypeError(
-            f"An Engine or a Connection of SQLAlchemy is needed, not {type(target).__name__}. From asyncio, hand in the "
-            "synchronous connection: `await connection.run_sync(intents.check_schema)`."
+            f"An Engine or a Connection of SQLAlchemy is needed, not {type(target).__name__}. From asyncio, hand in "
+            "the synchronous connection: `await connection.run_sync(intents.check_schema)` or `intents.upgrade`."
         )
 
 
@@ -208,12 +208,12 @@ def normalised(statement: str | None) -> str:
 def rule_problems(connection: Connection) -> list[Finding]:
     """Find rows that break a rule of their table; possible where a rebuild by other hands dropped the rule.
 
-    A lost rule cannot be restored before these rows are corrected, so each finding carries ``<table>.<rule>`` as its name.
+    A lost rule cannot be restored before these rows are corrected, so each finding is named ``<table>.<rule>``.
     """
     found = []
     for table in MODEL_TABLES:
         for rule, (query, what) in _broken_rules(table).items():
-            broken = connection.execute(text(f"SELECT count(*) FROM ({query}) AS broken")).scalar_one()  # noqa: S608
+            broken = connection.execute(text(f"SELECT count(*) FROM ({query}) AS broken")).scalar_one()
             if broken:
                 found.append(
                     Finding(
@@ -230,12 +230,12 @@ def _broken_rules(table: Table) -> dict[str, tuple[str, str]]:
     """By rule: the query for the rows that break it, and what they do. All names and conditions are the models' own."""
     rules = {}
     nulls = " OR ".join(f"t.{column.name} IS NULL" for column in table.columns if not column.nullable)
-    rules["not_null"] = (f"SELECT 1 FROM {table.name} AS t WHERE {nulls}", "lack a value that they must have")  # noqa: S608
+    rules["not_null"] = (f"SELECT 1 FROM {table.name} AS t WHERE {nulls}", "lack a value that they must have")
     for name, condition in checks(table).items():
-        rules[name] = (f"SELECT 1 FROM {table.name} WHERE NOT ({condition})", f"break {condition}")  # noqa: S608
+        rules[name] = (f"SELECT 1 FROM {table.name} WHERE NOT ({condition})", f"break {condition}")
     for name, (column, referred, referred_column) in foreign_keys(table).items():
         query = (
-            f"SELECT 1 FROM {table.name} AS t LEFT JOIN {referred} AS r ON r.{referred_column} = t.{column}"  # noqa: S608
+            f"SELECT 1 FROM {table.name} AS t LEFT JOIN {referred} AS r ON r.{referred_column} = t.{column}"
             f" WHERE t.{column} IS NOT NULL AND r.{referred_column} IS NULL"
         )
         rules[name] = (query, f"refer to a row of {referred} that is gone")
@@ -248,7 +248,7 @@ def _broken_rules(table: Table) -> dict[str, tuple[str, str]]:
     for name, (columns, condition) in unique.items():
         known = " AND ".join(f"{column} IS NOT NULL" for column in columns)
         grouped = ", ".join(columns)
-        query = f"SELECT 1 FROM {table.name} WHERE {known}{condition} GROUP BY {grouped} HAVING count(*) > 1"  # noqa: S608
+        query = f"SELECT 1 FROM {table.name} WHERE {known}{condition} GROUP BY {grouped} HAVING count(*) > 1"
         rules[name] = (query, f"share {grouped} with another row")
     return rules
 

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 _LIVE: Final = f"status IN ({sql_list(LIVE)})"
 _TABLES: Final = (*MODEL_TABLES, intent_anchors)
 _EXPECTED_ANCHORS: Final = (
-    "SELECT agent_id, scope, unnest(string_to_array(anchors, ' ')) AS term, key AS intent_key"  # noqa: S608
+    "SELECT agent_id, scope, unnest(string_to_array(anchors, ' ')) AS term, key AS intent_key"
     f" FROM {ddl.INTENTS} WHERE {_LIVE}"
 )
-_STORED_ANCHORS: Final = f"SELECT agent_id, scope, term, intent_key FROM {ddl.ANCHORS}"  # noqa: S608
+_STORED_ANCHORS: Final = f"SELECT agent_id, scope, term, intent_key FROM {ddl.ANCHORS}"
 
 #: Trigger name → its table; each trigger calls the function of its own name.
 _TRIGGER_TABLES: Final = dict(zip(ddl.POSTGRESQL_FUNCTIONS, (ddl.INTENTS, ddl.EVENTS), strict=True))
@@ -79,7 +79,7 @@ class PostgresqlBlueprint:
             found.append(Finding("row", ddl.ANCHORS, f"{missing} anchor(s) of live intents are not in {ddl.ANCHORS}"))
         if surplus:
             found.append(Finding("row", ddl.ANCHORS, f"{surplus} row(s) of {ddl.ANCHORS} belong to no live intent"))
-        unclean = _count(connection, f"SELECT 1 FROM {ddl.INTENTS} WHERE {_LIVE} AND anchors ~ '[^0-9a-z ]'")  # noqa: S608
+        unclean = _count(connection, f"SELECT 1 FROM {ddl.INTENTS} WHERE {_LIVE} AND anchors ~ '[^0-9a-z ]'")
         return found + ([unreachable_anchors(unclean)] if unclean else [])
 
     def repair(self, connection: Connection, findings: Iterable[Finding]) -> list[str]:
@@ -121,14 +121,15 @@ class PostgresqlBlueprint:
 def refill_anchors(connection: Connection) -> None:
     """Make the anchor table say what the live rows say, with every writer of intents kept out meanwhile."""
     connection.exec_driver_sql(f"LOCK TABLE {ddl.INTENTS}, {ddl.ANCHORS} IN SHARE ROW EXCLUSIVE MODE")
-    connection.exec_driver_sql(f"DELETE FROM {ddl.ANCHORS}")  # noqa: S608
+    connection.exec_driver_sql(f"DELETE FROM {ddl.ANCHORS}")
     connection.exec_driver_sql(
-        f"INSERT INTO {ddl.ANCHORS} (agent_id, scope, term, intent_key) SELECT DISTINCT * FROM ({_EXPECTED_ANCHORS}) AS live"  # noqa: S608
+        f"INSERT INTO {ddl.ANCHORS} (agent_id, scope, term, intent_key)"
+        f" SELECT DISTINCT * FROM ({_EXPECTED_ANCHORS}) AS live"
     )
 
 
 def _count(connection: Connection, query: str) -> int:
-    return int(connection.execute(text(f"SELECT count(*) FROM ({query}) AS rows_found")).scalar_one())  # noqa: S608
+    return int(connection.execute(text(f"SELECT count(*) FROM ({query}) AS rows_found")).scalar_one())
 
 
 def _table_of(qualified: str) -> Table | None:

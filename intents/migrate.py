@@ -1,7 +1,7 @@
 """Making, upgrading and checking the schema, and keeping a host's Alembic from touching it.
 
-The library's own history is recorded in the table ``intents_alembic_version``. A host may instead run the same revisions
-in its own Alembic history (``version_locations``); then `upgrade` leaves the schema to it and says so.
+The library's own history is recorded in the table ``intents_alembic_version``. A host may instead run the same
+revisions in its own Alembic history (``version_locations``); then `upgrade` leaves the schema to it and says so.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ def upgrade(engine_or_connection: Engine | Connection, revision: str = "head") -
     """Bring the schema to a revision; when it is there already, nothing is done.
 
     Safe when several processes call it at once, on an empty database too: the lock is taken first and the recorded
-    revision is read after it, so one process does the work and the others find it done.
+    revision is read after it, so one process does the work and the others find it done. Where there is nothing to do, no
+    lock is taken, so that a start-up never waits for another process's writing.
 
     At the newest revision it also heals what can be made again from the code and the rows: a full-text table that is
     missing, older or damaged is rebuilt from the live rows; missing triggers and indexes are made. A schema made by
@@ -56,25 +57,25 @@ def upgrade(engine_or_connection: Engine | Connection, revision: str = "head") -
 
     Transactions:
 
-    * An engine, or a connection that is in no transaction: one transaction of its own, committed; nothing is left when it
-      fails. On SQLite it begins with ``BEGIN IMMEDIATE``, in every transaction mode of the driver.
+    * An engine, or a connection that is in no transaction: one transaction of its own, committed; nothing is left when
+      it fails. On SQLite it begins with ``BEGIN IMMEDIATE``, in every transaction mode of the driver.
     * A connection in a transaction (``with engine.begin() as connection``, a host's migration, a session's connection):
-      runs inside it and neither commits nor rolls it back; the host does. What a failed call did is undone by a savepoint.
-      On SQLite:
+      runs inside it and neither commits nor rolls it back; the host does. What a failed call did is undone by a
+      savepoint. On SQLite:
 
       - in the legacy mode of pysqlite (the default) the driver has sent no BEGIN before the first write, so ``BEGIN
         IMMEDIATE`` is sent here and ends with the host's commit or rollback; the tables vanish with a rollback. Inside
         ``begin_nested()`` that mode cannot undo, and the call is refused;
-      - with ``isolation_level=None`` and an event that emits BEGIN, or with ``autocommit=False``, the write lock is taken
-        inside that transaction. If it has already read and another process has written since, `ConcurrentUpdate` says
-        that the host must roll back and retry;
+      - with ``isolation_level=None`` and an event that emits BEGIN, or with ``autocommit=False``, the write lock is
+        taken inside that transaction. If it has already read and another process has written since, `ConcurrentUpdate`
+        says that the host must roll back and retry;
       - with AUTOCOMMIT there is no transaction to join: the call has one of its own and commits it.
 
       On PostgreSQL the advisory lock is held until the host's transaction ends, which should be READ COMMITTED. A
       connection in AUTOCOMMIT is refused.
 
-    No logging is configured, no pragma is set, and Alembic's global ``op`` and ``context`` are left alone, so that it may
-    be called from a host's own migration.
+    No logging is configured, no pragma is set, and Alembic's global ``op`` and ``context`` are left alone, so that it
+    may be called from a host's own migration (not in its ``--sql`` mode, where there is no connection).
 
     Args:
         engine_or_connection: where the tables are, or shall be.
@@ -82,11 +83,13 @@ def upgrade(engine_or_connection: Engine | Connection, revision: str = "head") -
 
     Raises:
         ConcurrentUpdate: another process held the lock for longer than the host's busy or lock time-out.
-        SchemaMismatch: the schema is newer than this version, damaged beyond healing, or kept by the host's own history.
+        SchemaMismatch: the schema is newer than this version, damaged beyond healing, or kept by the host's history.
         UnsupportedDialect: neither SQLite nor PostgreSQL; SQLite too old or without FTS5; a mode that cannot undo.
         ValueError: there is no such revision above the present one.
     """
     script = _script_directory()
+    if revision in ("head", "heads") and _is_whole(engine_or_connection, script):
+        return
     with schema_transaction(engine_or_connection) as connection:
         require_supported(connection)
         present = _recorded(connection, VERSION_TABLE)
@@ -138,9 +141,9 @@ def check_schema(engine_or_connection: Engine | Connection) -> None:
     to our tables is not looked at.
 
     Raises:
-        SchemaMismatch: the tables are missing, older or newer than this version, or damaged: a table, column, constraint,
-            index or trigger is missing, AUTOINCREMENT is lost, the full-text table is absent, has other columns or lost
-            the tables behind it. The message names the command to run.
+        SchemaMismatch: the tables are missing, older or newer than this version, or damaged: a table, column,
+            constraint, index or trigger is missing, AUTOINCREMENT is lost, the full-text table is absent, has other
+            columns or lost the tables behind it. The message names the command to run.
         UnsupportedDialect: neither SQLite nor PostgreSQL, or a SQLite that is older than 3.37 or lacks FTS5.
     """
     with reading(engine_or_connection) as connection:
@@ -152,7 +155,8 @@ def check_schema(engine_or_connection: Engine | Connection) -> None:
         _refuse_newer(script, present)
         if present and present != _heads(script):
             raise SchemaMismatch(
-                f"The tables of standing intents are older than this version: they are at {', '.join(sorted(present))}.",
+                "The tables of standing intents are older than this version: "
+                f"they are at {', '.join(sorted(present))}.",
                 _UPGRADE_REMEDY,
             )
         _refuse_damage(schema_problems(connection))
@@ -236,6 +240,18 @@ def _refuse_damage(problems: list[Finding]) -> None:
         if repairable
         else "Restore these from a backup or by a migration; `intents doctor` lists them all.",
     )
+
+
+def _is_whole(target: Engine | Connection, script: ScriptDirectory) -> bool:
+    """Whether there is nothing to do, so that no lock need be waited for.
+
+    Not looked at inside a transaction: on SQLite the look would fix a snapshot that could not be written from.
+    """
+    if isinstance(target, Connection) and target.in_transaction():
+        return False
+    with reading(target) as connection:
+        require_supported(connection)
+        return _recorded(connection, VERSION_TABLE) == _heads(script) and not schema_problems(connection)
 
 
 def _is_kept_by_host(connection: Connection, script: ScriptDirectory) -> bool:

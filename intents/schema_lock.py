@@ -4,8 +4,9 @@ Rules for whatever is passed in:
 
 * an `Engine`: a connection and a transaction of our own, committed at the end, rolled back on failure;
 * a `Connection` that is in no transaction: the same on that connection, which is left in none;
-* a `Connection` in a transaction: everything runs in it and is neither committed nor rolled back. What a failed call had
-  done is undone by a savepoint, so that the host's transaction stays usable. The lock is held until the host ends it.
+* a `Connection` in a transaction: everything runs in it and is neither committed nor rolled back. What a failed call
+  had done is undone by a savepoint, so that the host's transaction stays usable. The lock is held until the host ends
+  it.
 """
 
 from __future__ import annotations
@@ -57,8 +58,8 @@ def schema_transaction(target: Engine | Connection) -> Iterator[Connection]:
             yield target
     else:
         raise TypeError(
-            f"An Engine or a Connection of SQLAlchemy is needed, not {type(target).__name__}. From asyncio, hand in the "
-            "synchronous connection: `await connection.run_sync(intents.upgrade)`."
+            f"An Engine or a Connection of SQLAlchemy is needed, not {type(target).__name__}. From asyncio, hand in "
+            "the synchronous connection: `await connection.run_sync(intents.upgrade)`."
         )
 
 
@@ -78,8 +79,8 @@ def _begun_on_postgresql(connection: Connection) -> Iterator[None]:
     if getattr(connection.connection.dbapi_connection, "autocommit", False) is True:
         raise UnsupportedDialect(
             "postgresql",
-            "this connection commits every statement by itself, so a failed change could not be undone. Pass the engine, "
-            "or a connection without AUTOCOMMIT.",
+            "this connection commits every statement by itself, so a failed change could not be undone. Pass the "
+            "engine, or a connection without AUTOCOMMIT.",
         )
     with _undone_on_failure(connection, joined=joined):
         with _naming_a_lost_race(joined=joined):
@@ -92,8 +93,8 @@ def _begun_on_sqlite(connection: Connection) -> Iterator[None]:
     """Begin, or join, with the write lock; the cases are those of the driver's transaction modes.
 
     SQLAlchemy counts a connection as in a transaction from its first statement on. The driver may have sent no BEGIN by
-    then (legacy mode before the first write), may have sent it at once (``autocommit=False``, or a host's event that emits
-    it), or may send none ever (AUTOCOMMIT).
+    then (legacy mode before the first write), may have sent it at once (``autocommit=False``, or a host's event that
+    emits it), or may send none ever (AUTOCOMMIT).
     """
     driver: Any = connection.connection.driver_connection
     begun_by_host = connection.in_transaction()

@@ -1,4 +1,4 @@
-"""What a host's own tests need: a clock that stands still, drafts and turns with sensible defaults, a service in memory.
+"""For a host's own tests: a clock that stands still, drafts and turns with sensible defaults, a service in memory.
 
 With pytest, import the fixture into a ``conftest.py``::
 
@@ -91,7 +91,7 @@ def make_turn(text: str = "the release candidate is up", *, identity: Identity |
 
 
 def make_draft(*trigger_keywords: str, **fields: Any) -> IntentCreate:
-    """Make a draft that fires on `trigger_keywords` ("release candidate" when none are given); `fields` change the rest."""
+    """Make a draft that fires on `trigger_keywords`, by default "release candidate"; `fields` change the rest."""
     return IntentCreate(
         **{
             "description": "Confirm the rollback owner",

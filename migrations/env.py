@@ -1,8 +1,8 @@
 """Alembic's environment for the library's own history: ``alembic upgrade head`` from the repository.
 
 The database is, in this order: a connection handed over in ``config.attributes["connection"]``; ``-x url=…``; the
-environment variable ``INTENTS_DATABASE_URL``; ``sqlalchemy.url`` of the ini file. Logging is configured only when Alembic's
-command line runs, never inside an application.
+environment variable ``INTENTS_DATABASE_URL``; ``sqlalchemy.url`` of the ini file. Logging is configured only when
+Alembic's command line runs, never inside an application.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 from alembic import context
 from alembic.operations.ops import MigrationScript
 from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, create_engine, make_url
 from sqlalchemy.pool import NullPool
 
@@ -39,8 +40,7 @@ def _number_revision(
     _context: MigrationContext, _revision: str | Iterable[str | None] | Iterable[str], directives: list[MigrationScript]
 ) -> None:
     """Give a new revision the next number; ids of the library are intents_0001, intents_0002, …."""
-    assert context.script is not None
-    existing = sum(1 for _ in context.script.walk_revisions())
+    existing = sum(1 for _ in ScriptDirectory.from_config(context.config).walk_revisions())
     for number, directive in enumerate(directives, start=existing + 1):
         directive.rev_id = f"intents_{number:04d}"
 

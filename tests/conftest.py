@@ -1,6 +1,6 @@
 """Databases for the tests.
 
-``engine`` runs a test on every database that the library supports, the schema already made by ``metadata.create_all()``:
+``engine`` runs a test on every database that the library supports, the schema made by ``metadata.create_all()``:
 
 * ``sqlite-file``: the SQLite of the running Python, in a file;
 * ``sqlite-memory``: the same in memory, with SQLAlchemy's default pool (sessions of one thread share one connection);
@@ -79,7 +79,9 @@ def newer_sqlite() -> ModuleType:
     except ImportError:
         if sys.platform == "linux" and platform.machine() == "x86_64":
             raise
-        pytest.skip(f"NOT TESTED on a newer SQLite: pysqlite3-binary has no wheel for {sys.platform} {platform.machine()}")
+        pytest.skip(
+            f"NOT TESTED on a newer SQLite: pysqlite3-binary has no wheel for {sys.platform} {platform.machine()}"
+        )
 
 
 def _create_schema(engine: Engine) -> None:

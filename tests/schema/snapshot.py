@@ -23,9 +23,7 @@ def _plain(statement: str | None) -> str:
 
 def _sqlite(connection: Connection) -> dict[Any, Any]:
     rows = connection.execute(text("SELECT type, name, tbl_name, sql FROM sqlite_schema")).all()
-    found: dict[Any, Any] = {
-        (row.type, row.name): _plain(row.sql) for row in rows if row.tbl_name not in _BOOKKEEPING
-    }
+    found: dict[Any, Any] = {(row.type, row.name): _plain(row.sql) for row in rows if row.tbl_name not in _BOOKKEEPING}
     for row in rows:
         if row.type == "table" and row.tbl_name not in _BOOKKEEPING:
             columns = connection.exec_driver_sql(f"SELECT * FROM pragma_table_xinfo('{row.name}')").all()
@@ -35,10 +33,13 @@ def _sqlite(connection: Connection) -> dict[Any, Any]:
 
 _POSTGRESQL = {
     "columns": """
-        SELECT c.relname || '.' || a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, pg_get_expr(d.adbin, d.adrelid)
-        FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid LEFT JOIN pg_attrdef d ON (d.adrelid, d.adnum) = (c.oid, a.attnum)
+        SELECT c.relname || '.' || a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull,
+               pg_get_expr(d.adbin, d.adrelid)
+        FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+        LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
         WHERE c.relnamespace = 'public'::regnamespace AND a.attnum > 0 AND c.relkind = 'r' AND NOT a.attisdropped""",
-    "constraints": "SELECT conname, pg_get_constraintdef(oid) FROM pg_constraint WHERE connamespace = 'public'::regnamespace",
+    "constraints": """
+        SELECT conname, pg_get_constraintdef(oid) FROM pg_constraint WHERE connamespace = 'public'::regnamespace""",
     "indexes": "SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = 'public'",
     "triggers": "SELECT tgname, pg_get_triggerdef(oid), tgenabled::text FROM pg_trigger WHERE NOT tgisinternal",
     "functions": "SELECT proname, prosrc FROM pg_proc WHERE pronamespace = 'public'::regnamespace",

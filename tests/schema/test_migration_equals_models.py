@@ -21,6 +21,7 @@ from intents.migrate import check_schema, downgrade, upgrade
 from intents.models import metadata
 from tests.conftest import ENGINES
 from tests.schema.snapshot import snapshot
+from tests.schema.support import MIGRATIONS
 
 Offline = Callable[[Path, str, Callable[..., None], str], str]
 FIRST = "intents.migrations.versions.intents_0001_standing_intents"
@@ -49,7 +50,7 @@ def repository(tmp_path: Path) -> Path:
     here = tmp_path / "repository"
     here.mkdir()
     (here / "alembic.ini").write_text((root / "alembic.ini").read_text())
-    (here / "migrations").symlink_to(root / "migrations")
+    (here / "migrations").symlink_to(MIGRATIONS)
     return here
 
 
@@ -90,6 +91,7 @@ def test_the_frozen_triggers_are_those_of_the_lifecycle_table(first_revision: Mo
     assert list(first_revision._SQLITE_TRIGGERS) == list(ddl.sqlite_triggers().values())
     assert list(first_revision._POSTGRESQL_TRIGGERS) == ddl.postgresql_triggers()
     assert first_revision._CREATE_FTS == ddl.CREATE_FTS
+    assert first_revision._TUNE_FTS == ddl.TUNE_FTS
     guard = first_revision._SQLITE_TRIGGERS[0]
     for source, target in allowed_moves():
         assert f"(OLD.status = '{source.value}' AND NEW.status = '{target.value}')" in guard
@@ -177,6 +179,11 @@ def test_offline_sql_is_one_transaction(repository: Path, offline: Offline) -> N
         assert lines[-1] == "COMMIT;"
     assert "BEGIN;" in alembic(repository, "-x", "url=postgresql://", "upgrade", "head", "--sql")
     assert not (repository / "intents.db").exists()
+
+
+def test_other_dialects_are_refused_by_the_revision_itself(repository: Path, offline: Offline) -> None:
+    with pytest.raises(NotImplementedError, match="SQLite or PostgreSQL, not in mysql"):
+        offline(repository, "mysql://", command.upgrade, "head")
 
 
 def test_the_upgrade_is_one_transaction(empty_engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,7 +45,9 @@ def set_status(connection: Connection, key: int, status: Status) -> None:
 
 @pytest.mark.parametrize(("source", "target"), MOVES)
 @pytest.mark.parametrize("engine", ["sqlite-file", "sqlite-new", "postgresql"], indirect=True)
-def test_exactly_the_moves_of_the_table_are_let_through(engine: Engine, fill: Fill, source: Status, target: Status) -> None:
+def test_exactly_the_moves_of_the_table_are_let_through(
+    engine: Engine, fill: Fill, source: Status, target: Status
+) -> None:
     with engine.begin() as connection:
         key = fill(connection, status=source.value)
     if (source, target) in allowed_moves():
@@ -153,7 +155,8 @@ def test_an_update_of_last_fired_at_does_not_write_the_index(engine: Engine, fil
         connection.execute(
             text(
                 "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9999)"
-                f" INSERT INTO standing_intents (id, fingerprint, {listed}) SELECT i, i, {listed} FROM n, standing_intents"
+                f" INSERT INTO standing_intents (id, fingerprint, {listed})"
+                f" SELECT i, i, {listed} FROM n, standing_intents"
             )
         )
     with engine.connect() as connection:

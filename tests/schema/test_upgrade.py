@@ -1,11 +1,10 @@
-"""`intents.upgrade`: once, whole or not at all, in whatever transaction the host has, and nothing of the host's touched."""
+"""`intents.upgrade`: once, by many at a time, and nothing of the host's touched."""
 
 from __future__ import annotations
 
 import logging
 import multiprocessing
 import sqlite3
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,13 +13,14 @@ from typing import Any
 import pytest
 from alembic import command
 from alembic.config import Config
-from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy import Engine, create_engine, event, text
 from sqlalchemy.pool import NullPool
 
-from intents.errors import ConcurrentUpdate, SchemaMismatch, UnsupportedDialect
+from intents.errors import SchemaMismatch
 from intents.migrate import check_schema, downgrade, upgrade
 from intents.models import metadata
 from tests.schema.snapshot import snapshot
+from tests.schema.support import MIGRATIONS
 
 MakeEngine = Callable[..., Engine]
 
@@ -48,6 +48,16 @@ def test_a_second_upgrade_does_nothing(empty_engine: Engine) -> None:
     upgrade(empty_engine)
     assert writes(seen) == []
     assert recorded(empty_engine) == ["intents_0001"]
+
+
+def test_a_start_up_does_not_wait_for_a_writer(engine_factory: MakeEngine) -> None:
+    engine = engine_factory(connect_args={"timeout": 0.05})
+    upgrade(engine)
+    holder = engine.connect()
+    holder.exec_driver_sql("BEGIN IMMEDIATE")
+    upgrade(engine)
+    check_schema(engine)
+    holder.close()
 
 
 def test_revisions_may_be_named(empty_engine: Engine) -> None:
@@ -90,7 +100,9 @@ def test_a_newer_schema_is_left_alone(empty_engine: Engine) -> None:
         connection.execute(text("UPDATE intents_alembic_version SET version_num = 'intents_0999'"))
     before = snapshot(empty_engine)
     for call in (upgrade, lambda engine: downgrade(engine, "base"), check_schema):
-        with pytest.raises(SchemaMismatch, match=r"newer version: intents_0999.*pip install --upgrade standing-intents"):
+        with pytest.raises(
+            SchemaMismatch, match=r"newer version: intents_0999.*pip install --upgrade standing-intents"
+        ):
             call(empty_engine)
     assert snapshot(empty_engine) == before
 
@@ -107,196 +119,7 @@ def test_a_schema_in_the_hosts_history_is_left_to_it(engine: Engine) -> None:
         downgrade(engine, "base")
 
 
-# ---- transactions -------------------------------------------------------------------------------------------------------
-
-
-def emits_begin(engine: Engine) -> Engine:
-    """SQLAlchemy's recipe for pysqlite: the driver begins nothing, the engine does."""
-
-    @event.listens_for(engine, "connect")
-    def _connect(raw: Any, _record: Any) -> None:
-        raw.isolation_level = None
-
-    @event.listens_for(engine, "begin")
-    def _begin(connection: Connection) -> None:
-        connection.exec_driver_sql("BEGIN")
-
-    return engine
-
-
-MODES: dict[str, Callable[[MakeEngine], Engine]] = {
-    "legacy": lambda make: make(),
-    "legacy, WAL": lambda make: with_wal(make()),
-    "isolation_level None and an event": lambda make: emits_begin(make()),
-    "isolation_level IMMEDIATE": lambda make: make(connect_args={"isolation_level": "IMMEDIATE"}),
-}
-if sys.version_info >= (3, 12):
-    MODES["autocommit=False"] = lambda make: make(connect_args={"autocommit": False})
-
-
-def with_wal(engine: Engine) -> Engine:
-    with engine.connect() as connection:
-        connection.exec_driver_sql("PRAGMA journal_mode = WAL")
-    return engine
-
-
-@pytest.fixture(params=[*MODES, "postgresql"])
-def moded_engine(request: pytest.FixtureRequest, engine_factory: MakeEngine) -> Engine:
-    """An empty database in every transaction mode of the drivers."""
-    if request.param == "postgresql":
-        return engine_factory(request.getfixturevalue("postgresql_url"))
-    return MODES[request.param](engine_factory)
-
-
-def test_an_engine_gets_a_transaction_of_its_own(moded_engine: Engine) -> None:
-    upgrade(moded_engine)
-    check_schema(moded_engine)
-    downgrade(moded_engine, "base")
-    assert snapshot(moded_engine) == {}
-
-
-def test_an_idle_connection_is_committed_and_left_idle(moded_engine: Engine) -> None:
-    with moded_engine.connect() as connection:
-        upgrade(connection)
-        assert not connection.in_transaction()
-    check_schema(moded_engine)
-
-
-def test_a_hosts_transaction_is_joined_and_its_commit_counts(moded_engine: Engine) -> None:
-    with moded_engine.begin() as connection:
-        connection.execute(text("CREATE TABLE orders (id INTEGER)"))
-        connection.execute(text("INSERT INTO orders VALUES (1)"))
-        upgrade(connection)
-        assert connection.in_transaction()
-        connection.execute(text("INSERT INTO orders VALUES (2)"))
-    check_schema(moded_engine)
-    with moded_engine.connect() as connection:
-        assert connection.scalars(text("SELECT id FROM orders ORDER BY id")).all() == [1, 2]
-
-
-@pytest.mark.parametrize("first", ["nothing", "a read", "a write"])
-def test_a_hosts_rollback_takes_the_schema_with_it(moded_engine: Engine, first: str) -> None:
-    with moded_engine.begin() as connection:
-        connection.execute(text("CREATE TABLE orders (id INTEGER)"))
-    with moded_engine.connect() as connection:
-        host = connection.begin()
-        if first == "a read":
-            connection.execute(text("SELECT count(*) FROM orders"))
-        elif first == "a write":
-            connection.execute(text("INSERT INTO orders VALUES (1)"))
-        upgrade(connection)
-        host.rollback()
-    assert {name for _, name in snapshot(moded_engine) if "intent" in name} == set()
-    with moded_engine.connect() as connection:
-        assert connection.scalar(text("SELECT count(*) FROM orders")) == 0
-
-
-def test_a_failed_call_leaves_the_hosts_transaction_usable(
-    moded_engine: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*_: object, **__: object) -> None:
-        raise RuntimeError("halfway")
-
-    monkeypatch.setattr("alembic.operations.Operations.create_index", fail)
-    with moded_engine.begin() as connection:
-        connection.execute(text("CREATE TABLE orders (id INTEGER)"))
-        connection.execute(text("INSERT INTO orders VALUES (1)"))
-        with pytest.raises(RuntimeError, match="halfway"):
-            upgrade(connection)
-        connection.execute(text("INSERT INTO orders VALUES (2)"))
-    with moded_engine.connect() as connection:
-        assert connection.scalars(text("SELECT id FROM orders ORDER BY id")).all() == [1, 2]
-    assert {name for _, name in snapshot(moded_engine) if "intent" in name} == set()
-
-
-def test_autocommit_on_sqlite_has_nothing_to_join(engine_factory: MakeEngine, monkeypatch: pytest.MonkeyPatch) -> None:
-    engine = engine_factory(isolation_level="AUTOCOMMIT")
-    with engine.connect() as connection:
-        connection.execute(text("SELECT 1"))
-        with monkeypatch.context() as patch:
-            patch.setattr("alembic.operations.Operations.create_index", lambda *_, **__: 1 / 0)
-            with pytest.raises(ZeroDivisionError):
-                upgrade(connection)
-        assert snapshot(engine) == {}
-        upgrade(connection)
-    check_schema(engine)
-
-
-def test_autocommit_on_postgresql(engine_factory: MakeEngine, postgresql_url: str) -> None:
-    engine = engine_factory(postgresql_url, isolation_level="AUTOCOMMIT")
-    with engine.connect() as connection, pytest.raises(UnsupportedDialect, match="commits every statement"):
-        upgrade(connection)
-    upgrade(engine)  # on a connection of its own it may choose
-    check_schema(engine)
-    with engine.connect() as connection:
-        assert connection.connection.dbapi_connection.autocommit is True  # type: ignore[union-attr]
-
-
-def test_a_legacy_savepoint_is_refused_with_the_remedy(engine_factory: MakeEngine) -> None:
-    engine = engine_factory()
-    with engine.connect() as connection, connection.begin(), connection.begin_nested():
-        with pytest.raises(UnsupportedDialect, match="before begin_nested"):
-            upgrade(connection)
-    assert snapshot(engine) == {}
-
-
-def test_a_real_savepoint_is_joined(engine_factory: MakeEngine) -> None:
-    engine = emits_begin(engine_factory())
-    with engine.connect() as connection, connection.begin() as outer:
-        with connection.begin_nested():
-            upgrade(connection)
-        outer.rollback()
-    assert snapshot(engine) == {}
-
-
-def test_a_held_lock_is_a_typed_error(engine_factory: MakeEngine) -> None:
-    engine = engine_factory(connect_args={"timeout": 0.05})
-    holder = engine.connect()
-    holder.exec_driver_sql("BEGIN IMMEDIATE")
-    with pytest.raises(ConcurrentUpdate) as failure:
-        upgrade(engine)
-    assert failure.value.transaction_lost is False
-    with engine.begin() as connection:
-        connection.execute(text("SELECT 1"))
-        with pytest.raises(ConcurrentUpdate) as failure:
-            upgrade(connection)
-    assert failure.value.transaction_lost is True
-    holder.close()
-    upgrade(engine)
-
-
-def test_a_held_lock_on_postgresql_is_a_typed_error(engine_factory: MakeEngine, postgresql_url: str) -> None:
-    engine = engine_factory(postgresql_url, connect_args={"options": "-c lock_timeout=50ms"})
-    with engine.begin() as holder:
-        upgrade(holder)
-        with pytest.raises(ConcurrentUpdate):
-            upgrade(engine)
-    check_schema(engine)
-
-
-def test_a_repeatable_read_engine_sees_the_rivals_work(engine_factory: MakeEngine, postgresql_url: str) -> None:
-    engine = engine_factory(postgresql_url, isolation_level="REPEATABLE READ")
-    failures: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            upgrade(engine)
-        except BaseException as error:
-            failures.append(error)
-
-    with engine.begin() as holder:
-        upgrade(holder)
-        rival = threading.Thread(target=run)
-        rival.start()
-        rival.join(0.3)
-        assert rival.is_alive()
-    rival.join(20)
-    assert failures == []
-    with engine.connect() as connection:
-        assert connection.get_isolation_level() == "REPEATABLE READ"
-
-
-# ---- many at once -------------------------------------------------------------------------------------------------------
+# ---- many at once --------------------------------------------------------------------------------
 
 
 def _upgrade_in_a_process(url: str, barrier: Any, outcome: Any) -> None:
@@ -353,13 +176,15 @@ def test_threads_of_one_process_upgrade_at_once(tmp_path: Path) -> None:
     check_schema(engine)
 
 
-# ---- the host's things stay the host's ----------------------------------------------------------------------------------
+# ---- the host's things stay the host's -----------------------------------------------------------
 
 
 @pytest.fixture
 def logging_state() -> Iterator[Callable[[], dict[str, Any]]]:
     def state() -> dict[str, Any]:
-        loggers = [logging.getLogger(name) for name in ("", "host", "alembic", "alembic.runtime.migration", "sqlalchemy")]
+        loggers = [
+            logging.getLogger(name) for name in ("", "host", "alembic", "alembic.runtime.migration", "sqlalchemy")
+        ]
         return {each.name: (each.level, list(each.handlers), each.disabled, each.propagate) for each in loggers}
 
     logging.getLogger("host").setLevel(logging.DEBUG)
@@ -382,7 +207,9 @@ def test_loggers_and_levels_stay_as_they_were(
 
 @pytest.fixture
 def repository_config() -> Config:
-    return Config(str(Path(__file__).resolve().parents[2] / "alembic.ini"))
+    config = Config(str(Path(__file__).resolve().parents[2] / "alembic.ini"))
+    config.set_main_option("script_location", str(MIGRATIONS))
+    return config
 
 
 def test_alembic_commands_run_in_a_given_connection(empty_engine: Engine, repository_config: Config) -> None:

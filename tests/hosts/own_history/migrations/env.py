@@ -1,10 +1,11 @@
 import os
 
 from alembic import context
+from shop import metadata
 from sqlalchemy import create_engine
+from sqlalchemy.pool import NullPool
 
 import intents
-from shop import metadata
 
 
 def run(**options):
@@ -16,5 +17,5 @@ def run(**options):
 if context.is_offline_mode():
     run(url=os.environ["SHOP_DATABASE_URL"], literal_binds=True)
 else:
-    with create_engine(os.environ["SHOP_DATABASE_URL"]).connect() as connection:
+    with create_engine(os.environ["SHOP_DATABASE_URL"], poolclass=NullPool).connect() as connection:
         run(connection=connection)

@@ -1,8 +1,9 @@
 """Standing intents join, from inside a migration of the host's, which then goes on."""
 
-import intents
 import sqlalchemy as sa
 from alembic import op
+
+import intents
 
 revision = "a002"
 down_revision = "a001"

@@ -1,0 +1,52 @@
+"""Doing damage to a schema, and looking at what is left."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine, text
+
+from intents import ddl, doctor
+
+#: The migrations as installed: in the repository, or in a wheel when the sources are out of reach.
+MIGRATIONS = Path(importlib.import_module("intents.migrations").__path__[0])
+Fill = Callable[..., int]
+SQLITE = ("sqlite-file", "sqlite-memory", "sqlite-new")
+on_sqlite = pytest.mark.parametrize("engine", SQLITE, indirect=True)
+on_sqlite_files = pytest.mark.parametrize("engine", ["sqlite-file", "sqlite-new"], indirect=True)
+on_postgresql = pytest.mark.parametrize("engine", ["postgresql"], indirect=True)
+
+
+def run(engine: Engine, *statements: str) -> None:
+    with engine.begin() as connection:
+        for statement in statements:
+            connection.exec_driver_sql(statement)
+
+
+def indexed(engine: Engine) -> list[int]:
+    """The keys that the search index knows."""
+    query = (
+        f"SELECT rowid FROM {ddl.FTS} ORDER BY rowid"
+        if engine.dialect.name == "sqlite"
+        else f"SELECT DISTINCT intent_key FROM {ddl.ANCHORS} ORDER BY 1"
+    )
+    with engine.connect() as connection:
+        return list(connection.scalars(text(query)))
+
+
+def found_by(engine: Engine, term: str = "a0000000000636f") -> list[int]:
+    with engine.connect() as connection:
+        return list(
+            connection.scalars(text(f"SELECT rowid FROM {ddl.FTS} WHERE {ddl.FTS} MATCH :term"), {"term": term})
+        )
+
+
+def messages(engine: Engine) -> str:
+    return "; ".join(finding.message for finding in doctor.examine(engine))
+
+
+def live(rows: dict[str, int]) -> list[int]:
+    return sorted(rows[status] for status in ("pending", "armed", "fired"))
