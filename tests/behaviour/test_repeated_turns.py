@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from datetime import timedelta
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 from sqlalchemy import Engine, create_engine
 from sqlalchemy.orm import sessionmaker
 
-from intents import Identity, IntentFiring, IntentService, IntentTurn, Status, Turn
+from intents import Identity, IntentFiring, IntentService, IntentTurn, Limits, Matches, Status, Turn
 from tests.behaviour.support import (
     ALICE,
     HOUR,
@@ -20,6 +21,7 @@ from tests.behaviour.support import (
     SHARED,
     START,
     Clock,
+    at_statement,
     between_look_and_lock,
     count_of,
     draft,
@@ -113,7 +115,8 @@ TURNS = 12
 def _send(url: str, turn_ids: list[str]) -> list[Any]:
     """Send turns, each at the same moment as the other process; give what they were answered."""
     engine = create_engine(url)
-    service = IntentService(sessionmaker(engine), clock=Clock(START))
+    # A busy machine may be slow; being skipped for it is another test's subject.
+    service = IntentService(sessionmaker(engine), clock=Clock(START), limits=Limits(lock_wait=timedelta(seconds=60)))
     answers = []
     for turn_id in turn_ids:
         _BARRIER.wait(timeout=60)
@@ -128,38 +131,45 @@ def _meet_at(barrier: Any) -> None:
     _BARRIER = barrier
 
 
-def from_two_processes(engine: Engine, turn_ids: list[str]) -> tuple[list[Any], list[Any]]:
+@pytest.fixture(scope="module")
+def two_processes() -> Iterator[Callable[[Engine, list[str]], list[Any]]]:
+    """Sends the same turns from two processes at once; gives both answers to each."""
     spawn = multiprocessing.get_context("spawn")
-    url = engine.url.render_as_string(hide_password=False)
     with ProcessPoolExecutor(2, mp_context=spawn, initializer=_meet_at, initargs=(spawn.Barrier(2),)) as processes:
-        first, second = (processes.submit(_send, url, turn_ids) for _ in range(2))
-        return first.result(timeout=120), second.result(timeout=120)
+
+        def send(engine: Engine, turn_ids: list[str]) -> list[Any]:
+            url = engine.url.render_as_string(hide_password=False)
+            sent = [processes.submit(_send, url, turn_ids) for _ in range(2)]
+            return list(zip(*(each.result(timeout=180) for each in sent), strict=True))
+
+        yield send
 
 
-TWO_PROCESSES = pytest.mark.parametrize("engine", ["sqlite-file", "postgresql"], indirect=True)
+BY_FILE_AND_SERVER = pytest.mark.parametrize("engine", ["sqlite-file", "postgresql"], indirect=True)
 
 
-@TWO_PROCESSES
+@BY_FILE_AND_SERVER
 def test_the_same_turn_from_two_processes_fires_once_and_is_answered_the_same(
-    service: IntentService, engine: Engine
+    service: IntentService, engine: Engine, two_processes: Any
 ) -> None:
     intent = service.create(draft(cooldown=timedelta(0), max_fires=TURNS), by=OWNER)
-    turn_ids = [f"m{n}" for n in range(TURNS)]
-    for one, other in zip(*from_two_processes(engine, turn_ids), strict=True):
+    answers = two_processes(engine, [f"m{n}" for n in range(TURNS)])
+    for one, other in answers:
         assert one[:2] == other[:2]
         assert one[0] == [intent.id]
         assert {one[2], other[2]} == {False, True}, "one fired, the other was told so"
         assert one[3] is other[3] is None
-    assert service.get(intent.id).fire_count == TURNS
+    assert service.get(intent.id).fire_count == TURNS == len(answers)
     assert count_of(engine, IntentTurn) == count_of(engine, IntentFiring) == TURNS
 
 
-@TWO_PROCESSES
-def test_one_turn_that_completes_twelve_from_two_processes_fires_three(service: IntentService, engine: Engine) -> None:
+@BY_FILE_AND_SERVER
+def test_one_turn_that_completes_twelve_from_two_processes_fires_three(
+    service: IntentService, engine: Engine, two_processes: Any
+) -> None:
     created = [service.create(draft(description=f"Reminder {n}", max_fires=1), by=OWNER).id for n in range(12)]
-    turn_ids = [f"m{n}" for n in range(4)]
-    answers = from_two_processes(engine, turn_ids)
-    for number, (one, other) in enumerate(zip(*answers, strict=True)):
+    answers = two_processes(engine, [f"m{n}" for n in range(4)])
+    for number, (one, other) in enumerate(answers):
         assert one[:2] == other[:2]
         assert one[0] == created[3 * number : 3 * number + 3]
         assert {one[2], other[2]} == {False, True}
@@ -174,3 +184,32 @@ def test_a_rival_with_the_same_id_is_met_at_the_turns_own_row(service: IntentSer
         late = service.match(said(id="m1"))
     assert (ids(late), late.duplicate) == ([intent.id], True)
     assert service.get(intent.id).fire_count == 1
+
+
+@SHARED
+@pytest.mark.parametrize("hold", [False, True])
+def test_a_rival_with_the_same_id_at_any_statement_is_one_firing(
+    make_service: Callable[..., IntentService], engine: Engine, hold: bool
+) -> None:
+    """However the two are interleaved, one fires and the other is told so, or is too busy to be told."""
+    service = make_service()
+    rival = make_service(limits=Limits(lock_wait=timedelta(milliseconds=20)))
+    intent = service.create(draft(cooldown=timedelta(0), max_fires=100), by=OWNER)
+    for number in range(100):
+        turn = said(id=f"m{number}")
+        answers: list[Matches] = []
+        with at_statement(
+            engine,
+            lambda n, _, number=number: n == number,
+            lambda turn=turn, answers=answers: answers.append(rival.match(turn, hold=hold)),
+        ) as met:
+            answers.append(service.match(turn, hold=hold))
+        assert service.get(intent.id).fire_count == number + 1, met
+        if not met:
+            break
+        fired = [answer for answer in answers if answer and not answer.duplicate]
+        assert len(fired) == 1, met
+        assert all(answer.duplicate or answer.skipped == "busy" for answer in answers if answer is not fired[0]), met
+        if hold:
+            assert service.confirm(turn) == 1
+    assert number > 8

@@ -14,7 +14,6 @@ from tests.behaviour.support import (
     DAY,
     HOUR,
     MOMENT,
-    ON_FILE,
     OWNER,
     START,
     Clock,

@@ -1,7 +1,7 @@
 """The reference model: what standing intents do, as plain Python over plain lists. No database, no index, no lock.
 
-It is written from the specification, to be held against the library. Text is reduced to words between spaces, so scenarios
-use words that no stemmer touches.
+It is written from the specification, to be held against the library. Text is reduced to words between spaces, so
+scenarios use words that no stemmer touches.
 """
 
 from __future__ import annotations
@@ -76,6 +76,7 @@ class Intent:
     description: str
     keywords: tuple[str, ...]
     exclude: tuple[str, ...]
+    channel: str  # "conversation", "channel" or "anywhere"; there is only one channel
     conversation: str | None  # None: any conversation
     sender: str | None  # None: anyone
     created_at: datetime
@@ -95,7 +96,7 @@ class Intent:
         """What makes two intents identical."""
         return (
             self.agent, self.creator.sender, self.description, frozenset(self.keywords), frozenset(self.exclude),
-            self.conversation, self.sender,
+            self.channel, self.conversation, self.sender,
         )  # fmt: skip
 
     def listens_to(self, who: Who) -> bool:
@@ -127,7 +128,9 @@ class Intent:
             return "expired"
         return "armed" if self.status == "fired" and self.could_fire(now) else self.status
 
-    def move(self, event: str, target: str, now: datetime, turn_id: str | None = None, detail: str | None = None) -> None:
+    def move(
+        self, event: str, target: str, now: datetime, turn_id: str | None = None, detail: str | None = None
+    ) -> None:
         self.log.append(Line(event, self.status if event != "create" else None, target, now, turn_id, detail))
         self.status = target
         if target not in LIVE:
@@ -237,8 +240,8 @@ class Model:
         if intent.held_by is None and intent.fire_count == intent.max_fires:
             intent.move("complete", "done", self.now, turn.turn_id)
 
-    def confirm(self, agent: str, who: Who, turn_id: str) -> int:
-        turn = self.turns.get(turn_key(agent, who, turn_id) or ())
+    def confirm(self, agent: str, who: Who, turn_id: str | None) -> int:
+        turn = self._named(agent, who, turn_id)
         if turn is None or turn.held_until is None or turn.held_until <= self.now:
             return 0
         turn.held_until = None
@@ -255,13 +258,19 @@ class Model:
                 intent.move("complete", "done", self.now, turn.turn_id)
         return len(turn.firings_that_stand())
 
-    def release(self, agent: str, who: Who, turn_id: str, reason: str | None) -> int:
-        turn = self.turns.get(turn_key(agent, who, turn_id) or ())
+    def release(self, agent: str, who: Who, turn_id: str | None, reason: str | None) -> int:
+        turn = self._named(agent, who, turn_id)
         if turn is None or turn.held_until is None:
             return 0
         count = len(turn.firings_that_stand())
         self._give_back(turn, reason)
         return count
+
+    def _named(self, agent: str, who: Who, turn_id: str | None) -> Turn | None:
+        key = turn_key(agent, who, turn_id)
+        if key is None:
+            raise Refused("InvalidIntent")
+        return self.turns.get(key)
 
     def _give_back(self, turn: Turn, reason: str | None) -> int:
         moved = 0

@@ -103,9 +103,10 @@ def test_a_message_that_says_a_keyword_completes_it(keyword, language, spell, op
     assert decide(trigger, analyse_turn(text, EUROPE)).entry == keyword
 
 
-@given(st.lists(KEYWORDS, min_size=1, max_size=3), LANGUAGES, TEXTS, TEXTS, TEXTS)
-def test_more_words_never_take_a_completion_back(keywords, language, text, before, after) -> None:
+@given(st.lists(KEYWORDS, min_size=1, max_size=3), LANGUAGES, TEXTS, st.booleans(), TEXTS, TEXTS)
+def test_more_words_never_take_a_completion_back(keywords, language, text, said, before, after) -> None:
     trigger = compiled(keywords, language)
+    text = f"{text} {keywords[-1]}" if said else text
     if trigger is None or not decide(trigger, analyse_turn(text, EUROPE)).fires:
         return
     assert decide(trigger, analyse_turn(f"{before} {text} {after}", EUROPE)).fires
