@@ -17,6 +17,7 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 from intents import ddl
 from intents.errors import UnsupportedDialect
 from intents.models import metadata
+from intents.schema_lock import wrong_target
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -155,10 +156,7 @@ def reading(target: Engine | Connection) -> Iterator[Connection]:
             if was_idle:
                 target.rollback()
     else:
-        raise TypeError(
-            f"An Engine or a Connection of SQLAlchemy is needed, not {type(target).__name__}. From asyncio, hand in "
-            "the synchronous connection: `await connection.run_sync(intents.check_schema)` or `intents.upgrade`."
-        )
+        raise wrong_target(target)
 
 
 def create_table(table: Table, dialect: Dialect) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
@@ -220,16 +221,21 @@ def _table_problems(catalogue: _Catalogue, table: Table) -> list[Finding]:
 
 def _obstacle(catalogue: _Catalogue, table: Table, columns: Iterable[str]) -> str | None:
     """What of the host's would be lost, were the table made anew from the models."""
-    ours = {index.name for index in table.indexes} | ddl.sqlite_triggers().keys()
     additions = sorted(set(columns) - {column.name for column in table.columns})
-    additions += sorted(
-        name
-        for (kind, name), of in catalogue.tables_of.items()
-        if of == table.name and kind != "table" and name not in ours and not name.startswith("sqlite_autoindex_")
-    )
     if not additions:
         return None
-    return f"your own additions ({', '.join(additions)}) would be lost if it were made anew; restore it by a migration"
+    return f"columns of your own ({', '.join(additions)}) would be lost if it were made anew; restore it by a migration"
+
+
+def _additions(catalogue: _Catalogue, table: Table) -> list[str]:
+    """The statements of the indexes and triggers that a host has put on the table."""
+    ours = {index.name for index in table.indexes} | ddl.sqlite_triggers().keys()
+    return [
+        statement
+        for (kind, name), statement in catalogue.objects.items()
+        if statement and kind in ("index", "trigger") and name not in ours
+        if catalogue.tables_of[kind, name] == table.name
+    ]
 
 
 def _make_table(connection: Connection, name: str) -> str:
@@ -242,12 +248,15 @@ def _rebuild_table(connection: Connection, name: str) -> None:
     """Make a table again under its own name, without ALTER TABLE: views and triggers of the host may mention it."""
     (table,) = (table for table in MODEL_TABLES if table.name == name)
     columns = ", ".join(f'"{column.name}"' for column in table.columns)
+    additions = _additions(_Catalogue(connection), table)
     hold = f"{name}_on_hold"
     connection.exec_driver_sql(f"CREATE TEMP TABLE {hold} AS SELECT {columns} FROM main.{name}")
     connection.exec_driver_sql(f"DROP TABLE main.{name}")
     connection.exec_driver_sql(create_table(table, connection.dialect))
     connection.exec_driver_sql(f"INSERT INTO main.{name} ({columns}) SELECT {columns} FROM temp.{hold}")
     connection.exec_driver_sql(f"DROP TABLE temp.{hold}")
+    for statement in additions:
+        connection.exec_driver_sql(statement)
     if name == ddl.INTENTS:
         _restore_sequence(connection)
 
@@ -274,11 +283,22 @@ def _fts_problems(catalogue: _Catalogue) -> list[Finding]:
         return [Finding("search_index", ddl.FTS, f"the full-text index {ddl.FTS} is missing{left}")]
     if not catalogue.is_as("table", ddl.FTS, ddl.CREATE_FTS):
         return [Finding("search_index", ddl.FTS, f"the full-text index {ddl.FTS} has other columns or options")]
-    return [
+    lost = [
         Finding("search_index", shadow, f"the table {shadow} behind the full-text index is missing")
         for shadow in ddl.FTS_SHADOWS
         if shadow not in shadows
     ]
+    if not lost and not _fts_settings() <= set(
+        catalogue.connection.execute(text(f"SELECT k, v FROM {ddl.FTS}_config"))
+    ):
+        lost.append(Finding("search_index", ddl.FTS, f"the full-text index {ddl.FTS} has other settings"))
+    return lost
+
+
+def _fts_settings() -> set[tuple[str, int]]:
+    """What the tuning statements leave in the table that FTS5 keeps its settings in."""
+    found = (re.search(r"VALUES \('(\w+)', (\d+)\)", statement) for statement in ddl.TUNE_FTS)
+    return {(match[1], int(match[2])) for match in found if match is not None}
 
 
 def _fts_content_problems(connection: Connection) -> list[Finding]:

@@ -42,9 +42,9 @@ def _moves() -> str:
 def sqlite_triggers() -> dict[str, str]:
     """Return the SQLite triggers by name.
 
-    Three protect the rows against raw SQL (no status change outside the lifecycle table, no change of an identity, no
-    insert that would replace a row), four keep the full-text index in step with live rows, one keeps the log
-    append-only.
+    Four protect the rows against raw SQL (no status change outside the lifecycle table, no change of an identity, no
+    insert or update that would replace a row), four keep the full-text index in step with live rows, two keep the log
+    append-only. ``OR REPLACE`` is what three of them are for: it deletes the row in the way without firing a trigger.
     """
     live = sql_list(LIVE)
     index_row = f"INSERT OR REPLACE INTO {FTS} (rowid, anchors, scope) VALUES (NEW.key, NEW.anchors, NEW.scope);"
@@ -69,6 +69,13 @@ def sqlite_triggers() -> dict[str, str]:
             f"        AND status IN ({live})))\n"
             f"BEGIN SELECT RAISE(ABORT, '{INTENTS}: this row exists and is never replaced'); END"
         ),
+        f"{INTENTS}_guard_twin": (
+            f"BEFORE UPDATE OF agent_id, fingerprint ON {INTENTS}\n"
+            f"WHEN NEW.status IN ({live}) AND EXISTS (\n"
+            f"    SELECT 1 FROM {INTENTS} WHERE agent_id = NEW.agent_id AND fingerprint = NEW.fingerprint\n"
+            f"    AND status IN ({live}) AND key <> OLD.key)\n"
+            f"BEGIN SELECT RAISE(ABORT, '{INTENTS}: this row exists and is never replaced'); END"
+        ),
         f"{INTENTS}_index_insert": (f"AFTER INSERT ON {INTENTS}\nWHEN NEW.status IN ({live})\nBEGIN {index_row} END"),
         f"{INTENTS}_index_update": (
             f"AFTER UPDATE OF anchors, scope, status ON {INTENTS}\n"
@@ -81,6 +88,11 @@ def sqlite_triggers() -> dict[str, str]:
             f"WHEN OLD.status IN ({live}) AND NEW.status NOT IN ({live})\nBEGIN {unindex_row} END"
         ),
         f"{INTENTS}_index_delete": (f"AFTER DELETE ON {INTENTS}\nWHEN OLD.status IN ({live})\nBEGIN {unindex_row} END"),
+        f"{EVENTS}_guard_insert": (
+            f"BEFORE INSERT ON {EVENTS}\n"
+            f"WHEN EXISTS (SELECT 1 FROM {EVENTS} WHERE key = NEW.key)\n"
+            f"BEGIN SELECT RAISE(ABORT, '{EVENTS}: the log is append-only'); END"
+        ),
         f"{EVENTS}_guard_update": (
             f"BEFORE UPDATE ON {EVENTS}\nBEGIN SELECT RAISE(ABORT, '{EVENTS}: the log is append-only'); END"
         ),

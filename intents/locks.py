@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import Engine, false, text, update
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
 #: First statement of a write transaction on SQLite: takes the write lock before any snapshot is read, changes nothing.
 _TAKE_LOCK = update(StandingIntent).where(false()).values(version=StandingIntent.version)
+
+#: PostgreSQL's bound in milliseconds, 0 for none; set for the transaction only.
+_LOCK_TIMEOUT = text("SELECT setting::bigint FROM pg_settings WHERE name = 'lock_timeout'")
+_SET_LOCK_TIMEOUT = text("SELECT set_config('lock_timeout', :bound, true)")
 
 #: Primary result codes https://sqlite.org/rescode.html: SQLITE_BUSY and SQLITE_LOCKED.
 _SQLITE_BUSY: Final = (5, 6)
@@ -46,14 +50,16 @@ def writers_are_serial(session: Session) -> bool:
     return dialect_of(session) == "sqlite"
 
 
-def take_write_lock(session: Session, *, wait: float) -> None:
+@contextmanager
+def write_lock(session: Session, *, wait: float, restore: bool) -> Iterator[None]:
     """Take the write lock of the database, where it has one, before anything is read for writing.
 
-    On PostgreSQL rows are locked one by one later; here only the wait for them is bounded, for this transaction.
+    On PostgreSQL rows are locked one by one inside the block; the wait for each is bounded while it lasts.
 
     Args:
         session: the session to write in.
         wait: most seconds to wait; the host's own shorter bound stays in force.
+        restore: False when the transaction ends with the block anyway.
 
     Raises:
         ConcurrentUpdate: the lock was not free in time, or the transaction's snapshot is too old to write.
@@ -61,8 +67,8 @@ def take_write_lock(session: Session, *, wait: float) -> None:
     """
     dialect = dialect_of(session)
     if dialect == "postgresql":
-        bound = f"{max(1, int(wait * 1000))}ms"
-        connection_of(session).execute(text("SELECT set_config('lock_timeout', :bound, true)"), {"bound": bound})
+        with _lock_timeout(connection_of(session), wait, restore=restore):
+            yield
         return
     _refuse_legacy_savepoint(session)
     connection = connection_of(session)
@@ -73,13 +79,31 @@ def take_write_lock(session: Session, *, wait: float) -> None:
     finally:
         held.restore()
     _refuse_autocommit(connection)
+    yield
+
+
+@contextmanager
+def _lock_timeout(connection: Connection, wait: float, *, restore: bool) -> Iterator[None]:
+    before = connection.execute(_LOCK_TIMEOUT).scalar_one()
+    bound = max(1, int(wait * 1000))
+    if 0 < before <= bound:
+        yield
+        return
+    connection.execute(_SET_LOCK_TIMEOUT, {"bound": f"{bound}ms"})
+    try:
+        yield
+    finally:
+        if restore:
+            # A transaction that failed refuses this, and undoes the setting when it is rolled back.
+            with suppress(DBAPIError):
+                connection.execute(_SET_LOCK_TIMEOUT, {"bound": f"{before}ms"})
 
 
 class Patience:
     """How long one connection waits for locks, for the time of one call.
 
     On SQLite the connection's busy time-out; a host's shorter one stays in force. Elsewhere nothing: the wait is a
-    setting of the transaction, made by `take_write_lock`.
+    setting of the transaction, made by `write_lock`.
     """
 
     def __init__(self, raw: Any | None) -> None:

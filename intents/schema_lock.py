@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import Connection, Engine, text
+from sqlalchemy.engine.mock import MockConnection
 
 from intents.errors import ConcurrentUpdate, UnsupportedDialect
 from intents.locks import named_errors
@@ -57,10 +58,20 @@ def schema_transaction(target: Engine | Connection) -> Iterator[Connection]:
         with _begun(target):
             yield target
     else:
-        raise TypeError(
-            f"An Engine or a Connection of SQLAlchemy is needed, not {type(target).__name__}. From asyncio, hand in "
-            "the synchronous connection: `await connection.run_sync(intents.upgrade)`."
+        raise wrong_target(target)
+
+
+def wrong_target(target: object) -> TypeError:
+    """The error for what is neither an engine nor a connection, with the remedy for the two that are nearly one."""
+    if isinstance(target, MockConnection):
+        return TypeError(
+            "Alembic's --sql mode has no connection to look at. Write the library's own script with `alembic upgrade "
+            "head --sql` in its repository, or run its revisions in your history (version_locations)."
         )
+    return TypeError(
+        f"An Engine or a Connection of SQLAlchemy is needed, not {type(target).__name__}. From asyncio, hand in the "
+        "synchronous connection: `await connection.run_sync(intents.upgrade)`, and check_schema likewise."
+    )
 
 
 def _begun(connection: Connection) -> AbstractContextManager[None]:

@@ -269,6 +269,7 @@ Rule = Literal[
     "excluded",
     "within",
     "creating_turn",
+    "truncated",
     "per_turn_limit",
     "block_full",
 ]

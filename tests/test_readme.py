@@ -34,4 +34,4 @@ def test_its_links_lead_somewhere() -> None:
 
 def test_its_two_commands_are_there() -> None:
     commands = re.findall(r"```sh\n(.*?)\n```", README, re.DOTALL)
-    assert commands == ['pip install ".[cli]" && intents demo', 'pip install -e ".[test]" && pytest']
+    assert commands == ['pip install ".[cli]" && intents demo', 'pip install -e ".[test]" && pytest -n auto']

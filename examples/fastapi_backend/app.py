@@ -4,8 +4,10 @@ Once, and after each update: ``alembic upgrade heads``. Then: ``uvicorn app:app`
 """
 
 import json
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from datetime import timedelta
 from typing import Annotated, Any
 
 from fastapi import Depends, FastAPI, Header, HTTPException, Request
@@ -22,6 +24,8 @@ from intents import (
     Identity,
     IntentTool,
     Invocation,
+    Limits,
+    Matches,
     OwnerPolicy,
     SweepResult,
     Turn,
@@ -30,8 +34,12 @@ from intents import (
 from model import ModelUnavailable, complete
 
 SYSTEM_PROMPT = "You are the assistant of the team. Work reminders in <standing_intents> into your reply."
+#: Seconds that a message may wait for its reminders; after them it is answered without, and they stay unspent.
+DEADLINE = float(os.environ.get("DEADLINE", "2"))
 
-service = AsyncIntentService(sessions, owners=OwnerPolicy(["webchat:mira"]))
+service = AsyncIntentService(
+    sessions, owners=OwnerPolicy(["webchat:mira"]), limits=Limits(lock_wait=timedelta(seconds=DEADLINE))
+)
 hook = AsyncPromptHook(service)
 
 
@@ -73,18 +81,18 @@ class ChatMessage(BaseModel):
 async def chat(message: ChatMessage, user: User) -> dict[str, str]:
     """Answer a message."""
     key = await store_once(message, user)
-    if reply := await stored_reply(key):
+    if (reply := await stored_reply(key)) is not None:
         return {"reply": reply}
     identity = Identity(provider="webchat", sender_id=user, conversation_id=message.conversation)
     turn = Turn(text=message.text, identity=identity, id=message.id)
     # What fires is held until the reply is stored: a model that fails must not cost a reminder.
-    matches = await hook.matches(turn, Invocation.after(2.0), hold=True)
+    matches = await hook.matches(turn, Invocation.after(DEADLINE), hold=True)
     try:
         reply = await answer(message.text, matches.context, IntentTool.for_identity(service, identity, turn_id=turn.id))
     except ModelUnavailable as error:
         await service.release(turn, reason="the model did not answer")
         raise HTTPException(502, "The model did not answer; send the message again.") from error
-    return {"reply": await deliver(key, turn, reply)}
+    return {"reply": await deliver(key, reply, turn, matches)}
 
 
 async def store_once(message: ChatMessage, user: str) -> int:
@@ -109,15 +117,17 @@ async def stored_reply(key: int) -> str | None:
         return await session.scalar(select(Reply.text).where(Reply.message_key == key))
 
 
-async def deliver(key: int, turn: Turn, reply: str) -> str:
+async def deliver(key: int, reply: str, turn: Turn, matches: Matches) -> str:
     """Store the reply and settle what fired, in one transaction of the backend's; return the reply that counts."""
     with suppress(IntegrityError):
         async with sessions.begin() as session:
             session.add(Reply(message_key=key, text=reply))
             await session.flush()
-            await session.run_sync(lambda sync_session: service.using(sync_session).confirm(turn))
+            if matches:
+                await session.run_sync(lambda sync_session: service.using(sync_session).confirm(turn))
         return reply
-    # The same message was sent twice at once, and the other request was first.
+    # The message was sent twice at once, and the other request stored its reply first. What it confirmed stays so.
+    await service.release(turn, reason="another reply was stored first")
     return await stored_reply(key) or reply
 
 

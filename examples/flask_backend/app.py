@@ -3,6 +3,8 @@
 Once, and after each update: ``python migrate.py``. Then: ``flask --app app run``.
 """
 
+import os
+from datetime import timedelta
 from typing import Any
 
 from flask import Flask, abort, request
@@ -11,9 +13,24 @@ from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 
 from database import Message, engine, sessions
-from intents import ConcurrentUpdate, Identity, IntentService, IntentTool, Invocation, OwnerPolicy, Turn, check_schema
+from intents import (
+    ConcurrentUpdate,
+    Identity,
+    IntentService,
+    IntentTool,
+    Invocation,
+    Limits,
+    OwnerPolicy,
+    Turn,
+    check_schema,
+)
 
-service = IntentService(sessions, owners=OwnerPolicy(["webchat:mira"]))
+#: Seconds that a message may wait for its reminders; after them it is answered without, and they stay unspent.
+DEADLINE = float(os.environ.get("DEADLINE", "2"))
+
+service = IntentService(
+    sessions, owners=OwnerPolicy(["webchat:mira"]), limits=Limits(lock_wait=timedelta(seconds=DEADLINE))
+)
 
 
 def complete(prompt: list[str]) -> str:
@@ -58,7 +75,7 @@ def chat(room: str) -> ResponseReturnValue:
             abort(409, "This id belongs to another message.")
         if message.reply is not None:  # sent again
             return {"reply": message.reply}
-        matches = service.using(session).match(turn, invocation=Invocation.after(2.0), hold=True)
+        matches = service.using(session).match(turn, invocation=Invocation.after(DEADLINE), hold=True)
 
     try:
         reply = complete([*([matches.context] if matches.context else []), turn.text])
@@ -69,8 +86,12 @@ def chat(room: str) -> ResponseReturnValue:
     # The reply and the confirmation are one transaction, too.
     with sessions.begin() as session:
         session.add(message)
-        message.reply = message.reply or reply
-        service.using(session).confirm(turn)
+        if message.reply is None:
+            message.reply = reply
+            if matches:
+                service.using(session).confirm(turn)
+        else:  # sent twice at once; what the other request confirmed stays so
+            service.using(session).release(turn, reason="another reply was stored first")
         return {"reply": message.reply}
 
 

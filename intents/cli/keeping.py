@@ -23,9 +23,7 @@ _BATCH = 500
 def backup(
     *,
     target: Annotated[Path, typer.Argument(metavar="FILE|DIR", help="A file to write, or a directory of snapshots.")],
-    keep: Annotated[
-        int | None, typer.Option(min=1, help="TARGET is a directory: write a dated snapshot, keep this many.")
-    ] = None,
+    keep: Annotated[int | None, typer.Option(min=1, help="Write a dated snapshot into DIR and keep this many.")] = None,
     database: options.Database = None,
     as_json: options.Json = False,
 ) -> None:

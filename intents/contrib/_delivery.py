@@ -42,7 +42,7 @@ class Delivery:
 
     Args:
         service: the agent's intents.
-        turn: the user's message; needs an id as soon as something fires.
+        turn: the user's message; needs an id.
         timeout: seconds that the lookup may take; a later answer spends nothing.
 
     Attributes:

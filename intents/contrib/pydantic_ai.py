@@ -27,9 +27,13 @@ try:
     from pydantic_ai.messages import InstructionPart
     from pydantic_ai.tools import AgentDepsT, DeferredToolRequests, RunContext, Tool
     from pydantic_ai.toolsets import FunctionToolset
+
+    if not hasattr(AbstractCapability, "prepare_model_request"):
+        # An older release would never ask for the block, and the reminder would be spent unseen.
+        raise ImportError("This release of Pydantic AI is too old.")
 except ImportError as error:
     raise ImportError(
-        'intents.contrib.pydantic_ai needs Pydantic AI: pip install "standing-intents[pydantic-ai]"'
+        'intents.contrib.pydantic_ai needs Pydantic AI 2.64: pip install "standing-intents[pydantic-ai]"'
     ) from error
 
 from intents.schemas import Turn

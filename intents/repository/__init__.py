@@ -154,7 +154,9 @@ class IntentRepository:
         return self._fire(sighting, invocation=invocation, hold=hold)
 
     def _look(self, turn: Turn, *, invocation: Invocation | None, hold: bool) -> matching.Sighting:
-        return matching.look(self._work, turn, invocation=invocation, hold=hold)
+        sighting = matching.look(self._work, turn, invocation=invocation, hold=hold)
+        matching.warn_of_truncation(sighting)
+        return sighting
 
     def _fire(self, sighting: matching.Sighting, *, invocation: Invocation | None, hold: bool) -> Matches:
         return matching.fire(self._work, sighting, invocation=invocation, hold=hold)

@@ -29,8 +29,11 @@ def explain(work: Work, turn: Turn, *, intent_id: str | None, after: str | None,
     with work.reading():
         rows = [find(work, intent_id)] if intent_id is not None else _live_page(work, after=after, limit=limit)
         whole = _whole_turn(work, reading, now)
-        verdicts = {} if whole is not None else _dry_run(work, turn, reading, now)
-        return [_explained(row, whole or verdicts.get(row.key) or judge(row, reading, now), now) for row in rows]
+        verdicts, truncated = ({}, False) if whole is not None else _dry_run(work, turn, reading, now)
+        return [
+            _explained(row, whole or verdicts.get(row.key) or _alone(row, reading, now, truncated=truncated), now)
+            for row in rows
+        ]
 
 
 def _explained(row: StandingIntent, verdict: Verdict, now: datetime) -> Explanation:
@@ -52,17 +55,25 @@ def _whole_turn(work: Work, reading: TurnReading, now: datetime) -> Verdict | No
     return None
 
 
-def _dry_run(work: Work, turn: Turn, reading: TurnReading, now: datetime) -> dict[int, Verdict]:
+def _alone(row: StandingIntent, reading: TurnReading, now: datetime, *, truncated: bool) -> Verdict:
+    """Judge a row that the turn does not come to; where the bound on candidates bit, it may fire by itself."""
+    verdict = judge(row, reading, now)
+    if verdict.rule is None and truncated:
+        most = reading.settings.limits.candidates
+        return Verdict("truncated", verdict.keyword, f"{most} older intents with its words are looked at before it.")
+    return verdict
+
+
+def _dry_run(work: Work, turn: Turn, reading: TurnReading, now: datetime) -> tuple[dict[int, Verdict], bool]:
     """Judge the rows that the turn would fire together, so that the limits of the turn are seen too."""
-    keys = matching.look(work, turn).keys
+    sighting = matching.look(work, turn)
     rows = work.session.scalars(
         select(StandingIntent)
-        .where(StandingIntent.agent_id == work.agent_id, StandingIntent.key.in_(list(keys)))
+        .where(StandingIntent.agent_id == work.agent_id, StandingIntent.key.in_(list(sighting.keys)))
         .order_by(StandingIntent.key)
     )
-    return {
-        row.key: verdict for row, verdict in outcomes(rows, reading, now, Block(work.settings.limits.context_chars))
-    }
+    verdicts = outcomes(rows, reading, now, Block(work.settings.limits.context_chars))
+    return {row.key: verdict for row, verdict in verdicts}, sighting.truncated
 
 
 def _live_page(work: Work, *, after: str | None, limit: int) -> Sequence[StandingIntent]:

@@ -71,13 +71,16 @@ def look(work: Work, turn: Turn, *, hold: bool = False, invocation: Invocation |
     if earlier is not None:
         return Sighting(reading, earlier)
     completed = [row.key for row in candidates if reading.decide(row).fires]
-    if truncated:
-        log.warning(
-            "A turn met more than %d candidates; the younger ones were not looked at.", work.settings.limits.candidates
-        )
     if not completed:
-        return Sighting(reading, Matches(truncated=truncated))
+        return Sighting(reading, Matches(truncated=truncated), truncated=truncated)
     return Sighting(reading, None, completed, truncated)
+
+
+def warn_of_truncation(sighting: Sighting) -> None:
+    """Say in the log that a turn met more candidates than it looks at."""
+    if sighting.truncated:
+        most = sighting.reading.settings.limits.candidates
+        log.warning("A turn met more than %d candidates; the younger ones were not looked at.", most)
 
 
 def _candidates(work: Work, reading: TurnReading, now: datetime) -> tuple[list[Any], bool]:

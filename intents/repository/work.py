@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import select
 
@@ -69,19 +69,21 @@ class Work:
             wait: most seconds to wait for the lock; `Limits.lock_wait` when None.
         """
         bound = self.settings.limits.lock_wait.total_seconds() if wait is None else wait
-        with self.reading():
-            locks.take_write_lock(self.session, wait=bound)
         try:
-            with locks.named_errors():
-                if self.owns_transaction:
-                    yield
-                    self.session.flush()
-                else:
-                    with self.session.begin_nested():
-                        yield
+            with (
+                locks.named_errors(),
+                locks.write_lock(self.session, wait=bound, restore=not self.owns_transaction),
+                self._undone_on_failure(),
+            ):
+                yield
+                self.session.flush()
         except Undo:
             if self.owns_transaction:
                 self.session.rollback()
+
+    def _undone_on_failure(self) -> AbstractContextManager[Any]:
+        # The service rolls its own transaction back; in a host's, only what was written here may go.
+        return nullcontext() if self.owns_transaction else self.session.begin_nested()
 
     @contextmanager
     def savepoint_for_race(self) -> Iterator[None]:

@@ -32,7 +32,7 @@ _CREATE_FTS = (
     f"CREATE VIRTUAL TABLE {_FTS} USING fts5(anchors, scope, tokenize = 'ascii', detail = 'column', columnsize = 0)"
 )
 _TUNE_FTS = tuple(
-    f"INSERT INTO {_FTS} ({_FTS}, rank) VALUES ('{name}', {value})"
+    f"INSERT INTO {_FTS} ({_FTS}, rank) VALUES ('{name}', {value})"  # noqa: S608
     for name, value in (("automerge", 2), ("crisismerge", 4))
 )
 #: What FTS5 keeps its table in. Left behind without their parent they would be in the way of a new one.
@@ -66,6 +66,12 @@ WHEN EXISTS (SELECT 1 FROM standing_intents WHERE key = NEW.key)
         SELECT 1 FROM standing_intents WHERE agent_id = NEW.agent_id AND fingerprint = NEW.fingerprint
         AND status IN ('pending', 'armed', 'fired')))
 BEGIN SELECT RAISE(ABORT, 'standing_intents: this row exists and is never replaced'); END""",
+    """CREATE TRIGGER standing_intents_guard_twin
+BEFORE UPDATE OF agent_id, fingerprint ON standing_intents
+WHEN NEW.status IN ('pending', 'armed', 'fired') AND EXISTS (
+    SELECT 1 FROM standing_intents WHERE agent_id = NEW.agent_id AND fingerprint = NEW.fingerprint
+    AND status IN ('pending', 'armed', 'fired') AND key <> OLD.key)
+BEGIN SELECT RAISE(ABORT, 'standing_intents: this row exists and is never replaced'); END""",
     """CREATE TRIGGER standing_intents_index_insert
 AFTER INSERT ON standing_intents
 WHEN NEW.status IN ('pending', 'armed', 'fired')
@@ -83,6 +89,10 @@ BEGIN DELETE FROM standing_intents_fts WHERE rowid = OLD.key; END""",
 AFTER DELETE ON standing_intents
 WHEN OLD.status IN ('pending', 'armed', 'fired')
 BEGIN DELETE FROM standing_intents_fts WHERE rowid = OLD.key; END""",
+    """CREATE TRIGGER standing_intent_events_guard_insert
+BEFORE INSERT ON standing_intent_events
+WHEN EXISTS (SELECT 1 FROM standing_intent_events WHERE key = NEW.key)
+BEGIN SELECT RAISE(ABORT, 'standing_intent_events: the log is append-only'); END""",
     """CREATE TRIGGER standing_intent_events_guard_update
 BEFORE UPDATE ON standing_intent_events
 BEGIN SELECT RAISE(ABORT, 'standing_intent_events: the log is append-only'); END""",

@@ -220,7 +220,7 @@ def test_no_text_and_nobody_s_id_is_told(told: Any, store: IntentService, teleme
     told.cancel(intent, by=OWNER, reason="secret reason")
     everything = telemetry.everything()
     assert "standing_intents.match" in everything
-    for private in ("secret", "U1", "C1", "slack", REMINDER, "candidate", "msg-7", "s-88", intent):
+    for private in ("secret", "U1", "C1", "slack", REMINDER, "release candidate", LATER, "msg-7", "s-88", intent):
         assert private not in everything
 
 

@@ -217,3 +217,19 @@ def test_a_run_that_is_left_half_way_gives_back(service: Any, store: IntentServi
     asyncio.run(body())
     assert store.get(intent).fire_count == 0
     assert store.history(intent)[-1].detail == "The run was cancelled."
+
+
+@pytest.mark.parametrize("read", [0, 1])
+def test_a_stream_that_is_left_early_gives_back(service: Any, store: IntentService, read: int) -> None:
+    intent = arm(store)
+    agent = Agent(scripted(Seen(), Say("one two three four")))
+
+    async def body() -> None:
+        async with agent.run_stream(LATER, capabilities=[StandingIntents(service, turn(LATER, "m2"))]) as result:
+            words = result.stream_text(delta=True)
+            for _ in range(read):
+                await anext(words)
+
+    asyncio.run(body())
+    assert store.get(intent).fire_count == 0
+    assert store.history(intent)[-1].detail == "The run was cancelled."

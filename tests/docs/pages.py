@@ -1,4 +1,4 @@
-"""The Markdown pages as tests see them: blocks of code with the comments that say how to treat them, links, headings."""
+"""The Markdown pages as tests see them: blocks of code, the comments that say how to treat them, headings, links."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ DOCS = ROOT / "docs"
 PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *sorted(DOCS.rglob("*.md")))
 
 _FENCE = re.compile(
-    r"(?:^(?P<comment> *<!--[^\n]*-->)\n+)?^(?P<indent> *)```(?P<language>\w*)(?P<info>[^\n]*)\n(?P<code>.*?)^(?P=indent)```$",
+    r"(?:^(?P<comment> *<!--[^\n]*-->)\n+)?"
+    r"^(?P<indent> *)```(?P<language>\w*)(?P<info>[^\n]*)\n(?P<code>.*?)^(?P=indent)```$",
     re.MULTILINE | re.DOTALL,
 )
 _TITLE = re.compile(r'title="([^"]+)"')
@@ -32,8 +33,8 @@ class Block:
         line: where it begins, for messages.
         language: what stands after the fence; empty for none.
         title: the file that it is the content of; empty for none.
-        remark: the word of the comment right before it: ``excerpt`` (not run), ``output`` (what the block before prints),
-            ``folder`` (what follows works in a folder of its own); empty for none.
+        remark: the word of the comment right before it: ``excerpt`` (not run), ``output`` (what the block before
+            prints), ``folder`` (what follows works in a folder of its own); empty for none.
         value: what the remark says after its colon.
         code: the code, dedented.
     """

@@ -11,6 +11,7 @@ import runpy
 import shutil
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 
@@ -65,9 +66,9 @@ class Reader:
             elif block.title:
                 self._write(block)
             elif block.language == "python":
-                self._printed = self._run(lambda block=block: self._execute(block))
+                self._printed = self._run(partial(self._execute, block))
             elif block.language == "sh":
-                self._printed = self._run(lambda block=block: self._call(block))
+                self._printed = self._run(partial(self._call, block))
 
     def close(self) -> None:
         """Dispose of the engines that the page left open, as pages need not say."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.contrib.test_docs import NAMES as adapter_pages
+from tests.contrib import test_docs as adapters
 from tests.docs.pages import DOCS, PAGES, blocks_of, name_of
 from tests.docs.running import DOCUMENTED_POSTGRESQL, Reader
 
@@ -16,7 +16,7 @@ from tests.docs.running import DOCUMENTED_POSTGRESQL, Reader
 EXCERPTS = 6
 
 #: Run by the tests of the adapters, which need what they adapt to.
-ADAPTERS = {DOCS / "how-to" / f"{name}.md" for name in adapter_pages}
+ADAPTERS = {DOCS / "how-to" / f"{name}.md" for name in adapters.NAMES}
 #: The commands of CONTRIBUTING are for the checkout itself.
 RUNNABLE = [
     page

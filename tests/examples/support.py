@@ -91,7 +91,7 @@ class Project:
 
     @property
     def environment(self) -> dict[str, str]:
-        return {**os.environ, "DATABASE_URL": self.url, "PYTHONUNBUFFERED": "1"}
+        return {**os.environ, "DATABASE_URL": self.url, "PYTHONUNBUFFERED": "1", "DEADLINE": str(PATIENCE)}
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run Python in the project, until it ends."""

@@ -59,7 +59,7 @@ class Host:
                 options = line.parser.parse_args(list(arguments))
                 line.run_cmd(Config("alembic.ini", stdout=printed, output_buffer=printed, cmd_opts=options), options)
                 failed = False
-            except (SystemExit, SQLAlchemyError) as error:
+            except (SystemExit, SQLAlchemyError, TypeError) as error:
                 printed.write(str(error))
                 failed = True
         assert failed == fails, printed.getvalue()
@@ -182,6 +182,11 @@ def test_own_history_beside_the_hosts(make_host: MakeHost, ours_first: bool) -> 
     assert "a002 (head)" in host.alembic("current")
     upgrade(host.engine)
     assert host.fires()
+
+
+def test_own_history_has_no_offline_mode_and_says_so(make_host: MakeHost) -> None:
+    host = make_host("own_history")
+    assert "run its revisions in your history" in host.alembic("upgrade", "head", "--sql", fails=True)
 
 
 def test_a_failing_migration_of_the_host_takes_ours_with_it(make_host: MakeHost) -> None:

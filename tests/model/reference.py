@@ -266,6 +266,10 @@ class Model:
         self._give_back(turn, reason)
         return count
 
+    def is_held(self, agent: str, who: Who, turn_id: str | None) -> bool:
+        turn = self.turns.get(turn_key(agent, who, turn_id) or ())
+        return turn is not None and turn.held_until is not None
+
     def _named(self, agent: str, who: Who, turn_id: str | None) -> Turn | None:
         key = turn_key(agent, who, turn_id)
         if key is None:

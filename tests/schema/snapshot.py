@@ -28,6 +28,9 @@ def _sqlite(connection: Connection) -> dict[Any, Any]:
         if row.type == "table" and row.tbl_name not in _BOOKKEEPING:
             columns = connection.exec_driver_sql(f"SELECT * FROM pragma_table_xinfo('{row.name}')").all()
             found["columns", row.name] = [tuple(column) for column in columns]
+    if ("table", "standing_intents_fts_config") in found:
+        settings = connection.exec_driver_sql("SELECT k, v FROM standing_intents_fts_config ORDER BY k").all()
+        found["settings", "standing_intents_fts"] = [tuple(setting) for setting in settings]
     return found
 
 

@@ -52,6 +52,7 @@ DAMAGE: dict[str, list[str]] = {
         f"CREATE VIRTUAL TABLE {ddl.FTS} USING fts5(anchors, tokenize = 'ascii')",
         f"INSERT INTO {ddl.FTS} (rowid, anchors) SELECT key, anchors FROM {ddl.INTENTS}",
     ],
+    "with other settings": [f"INSERT INTO {ddl.FTS} ({ddl.FTS}, rank) VALUES ('automerge', 8)"],
     "an ordinary table": [f"DROP TABLE {ddl.FTS}", f"CREATE TABLE {ddl.FTS} (anchors, scope)"],
     "without its parent": [
         "PRAGMA writable_schema = ON",
@@ -158,6 +159,11 @@ def test_after_a_rebuild_the_doctor_names_what_is_missing_and_mends_it(
         " VALUES ('main', 500, 'create', 'armed', '2026-07-27 12:00:00.000000', 'x')",
     )
     rebuild(engine)
+    mine = (
+        "CREATE INDEX ix_mine ON standing_intents (language)",
+        "CREATE TRIGGER trigger_mine AFTER DELETE ON standing_intents BEGIN SELECT 1; END",
+    )
+    run(engine, *mine)
     run(engine, "CREATE VIEW live_reminders AS SELECT id, description FROM standing_intents WHERE status = 'armed'")
     said = messages(engine)
     assert "the table standing_intents lost AUTOINCREMENT" in said
@@ -187,7 +193,8 @@ def test_after_a_rebuild_the_doctor_names_what_is_missing_and_mends_it(
     assert left == []
     check_schema(engine)
     made = snapshot(engine)
-    assert {key: value for key, value in made.items() if "live_reminders" not in key} == whole
+    assert {key: value for key, value in made.items() if "_mine" not in key[1] and key[1] != "live_reminders"} == whole
+    assert (made["index", "ix_mine"], made["trigger", "trigger_mine"]) == mine
     assert indexed(engine) == sorted([*live(rows), late])
     with engine.begin() as connection:
         assert connection.scalar(text("SELECT count(*) FROM standing_intents")) == len(rows) + 1
@@ -204,7 +211,7 @@ def test_a_rebuild_that_would_lose_a_hosts_column_is_not_made(engine: Engine, ro
     assert not any("anew with all its rows" in line for line in done)
     left = doctor.examine(engine)
     assert left
-    assert all("your own additions (tenant) would be lost" in finding.message for finding in left)
+    assert all("columns of your own (tenant) would be lost" in finding.message for finding in left)
     assert [finding.kind for finding in left] == ["autoincrement"]
     with pytest.raises(SchemaMismatch, match="by a migration"):
         check_schema(engine)

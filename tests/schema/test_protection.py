@@ -181,6 +181,36 @@ def test_an_update_of_last_fired_at_does_not_write_the_index(engine: Engine, fil
         assert _index_on_disk(connection) != on_disk
 
 
+@pytest.mark.parametrize("verb", ["UPDATE", "UPDATE OR REPLACE", "UPDATE OR IGNORE"])
+def test_an_update_never_replaces_a_live_row(engine: Engine, fill: Fill, verb: str) -> None:
+    if engine.dialect.name == "postgresql":
+        verb = "UPDATE"
+    with engine.begin() as connection:
+        first, second = fill(connection, fingerprint="a" * 64), fill(connection, fingerprint="b" * 64)
+        over = fill(connection, fingerprint="c" * 64, status="cancelled")
+    with engine.connect() as connection, pytest.raises(IntegrityError):
+        connection.execute(text(f"{verb} standing_intents SET fingerprint = '{'a' * 64}' WHERE key = {second}"))
+    with engine.begin() as connection:
+        # A row that is over is in nobody's way, and stands in no way itself.
+        connection.execute(text(f"{verb} standing_intents SET fingerprint = '{'a' * 64}' WHERE key = {over}"))
+        connection.execute(text(f"{verb} standing_intents SET fingerprint = '{'c' * 64}' WHERE key = {second}"))
+        keys = connection.scalars(text("SELECT key FROM standing_intents ORDER BY key")).all()
+        assert keys == [first, second, over]
+
+
+@on_sqlite
+def test_a_line_of_the_log_is_never_replaced(engine: Engine, fill: Fill) -> None:
+    line = (
+        "INSERT OR REPLACE INTO standing_intent_events (key, agent_id, intent_key, event, to_status, at, actor)"
+        " VALUES (1, 'main', :key, 'create', 'armed', '2026-07-27 12:00:00.000000', :actor)"
+    )
+    with engine.begin() as connection:
+        key = fill(connection)
+        connection.execute(text(line), {"key": key, "actor": "slack/default:U1"})
+    with engine.connect() as connection, pytest.raises(IntegrityError, match="append-only"):
+        connection.execute(text(line), {"key": key, "actor": "somebody else"})
+
+
 def test_the_log_is_append_only(engine: Engine, fill: Fill) -> None:
     with engine.begin() as connection:
         key = fill(connection)

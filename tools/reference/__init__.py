@@ -86,7 +86,5 @@ def files() -> dict[Path, str]:
 def stale() -> dict[Path, str]:
     """Return the generated files that are not as they should be."""
     return {
-        path: text
-        for path, text in files().items()
-        if not path.exists() or path.read_text(encoding="utf-8") != text
+        path: text for path, text in files().items() if not path.exists() or path.read_text(encoding="utf-8") != text
     }

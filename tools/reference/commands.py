@@ -122,7 +122,15 @@ def _parameters(function: Any) -> Iterator[Parameter]:
 def _argument(name: str, info: ArgumentInfo, default: Any) -> Parameter:
     placeholder = info.metavar or name.upper()
     required = default is inspect.Parameter.empty
-    return Parameter((placeholder,), placeholder, "" if required else str(default), required, False, info.help or "", "")
+    return Parameter(
+        names=(placeholder,),
+        takes=placeholder,
+        default="" if required else str(default),
+        required=required,
+        is_option=False,
+        help=info.help or "",
+        variable="",
+    )
 
 
 def _option(name: str, info: OptionInfo, kind: Any, default: Any) -> Parameter:

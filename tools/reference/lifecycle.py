@@ -15,7 +15,7 @@ from intents.models import StandingIntent
 from intents.sqltypes import UtcDateTime
 from tools.reference.markdown import code, fenced, table
 
-_NOW: Final = literal_column(":now", type_=UtcDateTime())
+_NOW: Final[Any] = literal_column(":now", type_=UtcDateTime())
 #: Events that a sweep applies to many rows in one statement.
 _IN_BULK: Final = ("expire", "rearm")
 
@@ -57,8 +57,8 @@ def guards_in_sql() -> str:
             table(["guard", "true when", "in SQL"], guards),
             "The rows that each event may move:",
             *events,
-            "The rows that a turn could fire now, whatever a sweep has written: armed, cooled down, or with a hold that "
-            "has lapsed.",
+            "The rows that a turn could fire now, whatever a sweep has written: armed, cooled down, or with a hold "
+            "that has lapsed.",
             whole,
         ]
     )

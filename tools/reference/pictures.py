@@ -30,7 +30,8 @@ text { font-family: ui-sans-serif, system-ui, sans-serif; font-size: 13px; fill:
 .tip { fill: #5c6bc0; }
 .halo { paint-order: stroke; stroke: #ffffff; stroke-width: 4px; }"""
 _TIP: Final = (
-    '<marker id="tip" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="7" markerHeight="7" orient="auto-start-reverse">'
+    '<marker id="tip" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="7" markerHeight="7" '
+    'orient="auto-start-reverse">'
     '<path class="tip" d="M0,0 L10,5 L0,10 z"/></marker>'
 )
 
@@ -49,7 +50,11 @@ def _text(x: float, y: float, text: str, kind: str = "", anchor: str = "start") 
     return f'<text class="{kind}" x="{x:g}" y="{y:g}" text-anchor="{anchor}">{escape(text)}</text>'
 
 
-# ---- the lifecycle -------------------------------------------------------------------------------------------------------
+def _box(kind: str, x: float, y: float, width: float, height: float, *, corner: float) -> str:
+    return f'<rect class="{kind}" x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="{corner:g}"/>'
+
+
+# ---- the lifecycle ---------------------------------------------------------------------------------------------------
 
 _WIDTH: Final = 104
 _HEIGHT: Final = 40
@@ -96,10 +101,9 @@ def _start() -> str:
 def _state(status: Status) -> str:
     x, y = _PLACES[status]
     left, top = x - _WIDTH / 2, y - _HEIGHT / 2
-    box = f'<rect class="{{}}" x="{{:g}}" y="{{:g}}" width="{{:g}}" height="{{:g}}" rx="{{:g}}"/>'
-    drawn = box.format("terminal" if status in TERMINAL else "state", left, top, _WIDTH, _HEIGHT, 20)
+    drawn = _box("terminal" if status in TERMINAL else "state", left, top, _WIDTH, _HEIGHT, corner=20)
     if status in TERMINAL:
-        drawn += box.format("ring", left + 3, top + 3, _WIDTH - 6, _HEIGHT - 6, 17)
+        drawn += _box("ring", left + 3, top + 3, _WIDTH - 6, _HEIGHT - 6, corner=17)
     return drawn + _text(x, y + 4.5, status.value, "title", "middle")
 
 
@@ -156,7 +160,7 @@ def _stack(x: float, y: float, lines: list[tuple[str, str]]) -> list[str]:
     return [_text(x, y + 15 * number, text, kind, "middle") for number, (text, kind) in enumerate(lines)]
 
 
-# ---- the tables ----------------------------------------------------------------------------------------------------------
+# ---- the tables ------------------------------------------------------------------------------------------------------
 
 _ROW: Final = 18
 _HEAD: Final = 28
@@ -181,8 +185,8 @@ class _Box:
     def draw(self) -> str:
         kind = "box derived" if self.derived else "box"
         parts = [
-            f'<rect class="{kind}" x="{self.x:g}" y="{self.y:g}" width="{self.width:g}" height="{self.height:g}" rx="6"/>',
-            f'<rect class="head" x="{self.x:g}" y="{self.y:g}" width="{self.width:g}" height="{_HEAD}" rx="6"/>',
+            _box(kind, self.x, self.y, self.width, self.height, corner=6),
+            _box("head", self.x, self.y, self.width, _HEAD, corner=6),
             _text(self.x + self.width / 2, self.y + 18.5, self.table.name, "title", "middle"),
         ]
         for column in self.table.columns:

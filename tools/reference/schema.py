@@ -95,8 +95,8 @@ MEANINGS: Final[Mapping[str, Mapping[str, str]]] = {
 }
 _ABOUT: Final = {
     ddl.INTENTS: "One row for each intent.",
-    ddl.TURNS: "One row for each turn that fired something; a repeated turn id is answered from here. Other turns leave "
-    "no trace, and the text of no turn is stored.",
+    ddl.TURNS: "One row for each turn that fired something; a repeated turn id is answered from here. Other turns "
+    "leave no trace, and the text of no turn is stored.",
     ddl.FIRINGS: "One intent fired on one turn.",
     ddl.EVENTS: "The append-only audit log.",
 }
@@ -125,9 +125,9 @@ def entity_diagram() -> str:
         lines.append(f"  {each.name} {{")
         lines += [f"    {plain_type(column)} {column.name}{_mark(column)}" for column in each.columns]
         lines.append("  }")
-    for each, column, referred in references():
-        one = "|o" if metadata.tables[each].columns[column].nullable else "||"
-        lines.append(f"  {referred} {one}--o{{ {each} : {column}")
+    for table_name, column, referred in references():
+        one = "|o" if metadata.tables[table_name].columns[column].nullable else "||"
+        lines.append(f"  {referred} {one}--o{{ {table_name} : {column}")
     return fenced("\n".join(lines), "mermaid")
 
 
@@ -147,12 +147,14 @@ def tables() -> str:
 
 def search_index() -> str:
     """Return how each database keeps the index of the triggers."""
-    columns = [[code(column.name), _type(column, postgresql.dialect()), meaning(column)] for column in intent_anchors.columns]
+    columns = [
+        [code(column.name), _type(column, postgresql.dialect()), meaning(column)] for column in intent_anchors.columns
+    ]
     return "\n\n".join(
         [
             "On SQLite, an FTS5 table whose rowid is the intent's `key`; triggers on `standing_intents` keep it:",
             fenced(f"{ddl.CREATE_FTS};", "sql"),
-            f"On PostgreSQL, the table `{ddl.ANCHORS}`, written by the repository; all four columns are its primary key:",
+            f"On PostgreSQL, the table `{ddl.ANCHORS}`, written by the repository; its columns are its primary key:",
             table(["column", "type", "holds"], columns),
         ]
     )
