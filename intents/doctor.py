@@ -52,7 +52,8 @@ def repair(engine_or_connection: Engine | Connection) -> list[str]:
         if missing.issuperset(table.name for table in MODEL_TABLES):
             raise SchemaMismatch(
                 "The tables of standing intents are missing in this database.",
-                "Run `intents upgrade` or call intents.upgrade(engine) first.",
+                "Run `intents upgrade` or call intents.upgrade(engine) first; where your own Alembic history holds the "
+                "revisions, run `alembic upgrade heads`.",
             )
         return blueprint_for(connection.dialect.name).repair(connection, findings)
 

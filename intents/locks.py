@@ -169,8 +169,8 @@ def named_errors() -> Iterator[None]:
         if _is_missing_schema(error):
             raise SchemaMismatch(
                 "The tables of standing intents are missing or older than this version.",
-                "Run `intents upgrade` or call intents.upgrade(engine) first. A SQLite database in memory is another one "
-                "for each connection of its pool: make its engine with poolclass=StaticPool.",
+                "Run `intents upgrade` or call intents.upgrade(engine) first. A SQLite database in memory is another "
+                "one for each connection of its pool: make its engine with poolclass=StaticPool.",
             ) from error
         raise
 

@@ -48,7 +48,7 @@ def upgrade(engine_or_connection: Engine | Connection, revision: str = "head") -
     """Bring the schema to a revision; when it is there already, nothing is done.
 
     Safe when several processes call it at once, on an empty database too: the lock is taken first and the recorded
-    revision is read after it, so one process does the work and the others find it done. Where there is nothing to do, no
+    revision is read after it, so one process does the work and the others find it done. With nothing to do, no
     lock is taken, so that a start-up never waits for another process's writing.
 
     At the newest revision it also heals what can be made again from the code and the rows: a full-text table that is

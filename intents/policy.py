@@ -34,6 +34,7 @@ class OwnerPolicy:
 
     def allows(self, identity: Identity) -> bool:
         """Whether the identity is on the list; one without a sender never is."""
+        _check_type(identity)
         if identity.sender_id is None:
             return False
         place = (identity.provider, identity.account_id)
@@ -41,6 +42,7 @@ class OwnerPolicy:
 
     def require_owner(self, identity: Identity, action: str) -> str:
         """Return the owner's sender id, or raise `NotAuthorized`."""
+        _check_type(identity)
         if identity.sender_id is None:
             raise NotAuthorized(action, "the turn has no known sender; only an identified owner may.")
         if not self.allows(identity):
@@ -53,6 +55,11 @@ class OwnerPolicy:
             return f"admin:{by.name}"
         self.require_owner(by, action)
         return actor_name(by)
+
+
+def _check_type(identity: object) -> None:
+    if not isinstance(identity, Identity):
+        raise TypeError("An Identity is needed, such as Identity(provider='slack', sender_id='U123').")
 
 
 def actor_name(identity: Identity) -> str:

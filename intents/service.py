@@ -63,6 +63,8 @@ class IntentService:
         clock: Clock | None = None,
         wording: Wording | None = None,
     ) -> None:
+        if not callable(sessions):
+            raise TypeError("sessions takes a sessionmaker, such as sessionmaker(engine), or a function like it.")
         self._sessions = sessions
         self.settings = Settings.of(
             agent_id=agent_id, owners=owners, analyzer=analyzer, limits=limits, clock=clock, wording=wording

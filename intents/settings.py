@@ -25,6 +25,7 @@ class Settings:
     """Everything but the session.
 
     Raises:
+        TypeError: the owners are no `OwnerPolicy`.
         ValueError: the agent id is empty, over-long or holds control characters.
     """
 
@@ -36,6 +37,8 @@ class Settings:
     wording: Wording = field(default_factory=Wording)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.owners, OwnerPolicy):
+            raise TypeError("owners takes an OwnerPolicy, such as OwnerPolicy(['slack:U123']).")
         if not self.agent_id.strip() or len(self.agent_id) > ID_CHARS or has_forbidden_id_characters(self.agent_id):
             raise ValueError(f"agent_id must be 1 to {ID_CHARS} characters without control characters.")
 

@@ -9,7 +9,7 @@ from sqlalchemy import select
 from intents.errors import IntentNotFound, InvalidIntent
 from intents.lifecycle import LIVE, Status, effective_status, effective_status_sql, is_live_sql
 from intents.models import IntentEvent, StandingIntent
-from intents.sanitize import has_forbidden_id_characters
+from intents.repository.work import check_intent_id
 from intents.schemas import ChannelScope, Identity, IntentEventRead, IntentRead, SenderScope
 
 if TYPE_CHECKING:
@@ -56,8 +56,7 @@ def as_read(row: StandingIntent, now: datetime, *, advice: Sequence[str] = ()) -
 
 def find(work: Work, intent_id: str) -> StandingIntent:
     """Return the agent's row of this id, or raise `IntentNotFound`."""
-    if has_forbidden_id_characters(intent_id):
-        raise IntentNotFound(intent_id)  # no driver could even ask for it
+    check_intent_id(intent_id)
     row = work.session.scalars(
         select(StandingIntent).where(StandingIntent.agent_id == work.agent_id, StandingIntent.id == intent_id)
     ).one_or_none()

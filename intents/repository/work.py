@@ -26,6 +26,19 @@ class Undo(Exception):
     """Leave `Work.writing` and take back what was written inside, without failing."""
 
 
+def check_intent_id(intent_id: str) -> None:
+    """Refuse what can be no intent's id.
+
+    Raises:
+        IntentNotFound: it holds characters that no driver could even ask for.
+        TypeError: it is no text.
+    """
+    if not isinstance(intent_id, str):
+        raise TypeError("An intent's id is text, as IntentRead.id gives it.")
+    if has_forbidden_id_characters(intent_id):
+        raise IntentNotFound(intent_id)
+
+
 @dataclass(frozen=True, slots=True)
 class Work:
     """One unit of work in somebody's session.
@@ -100,8 +113,7 @@ class Work:
         Raises:
             IntentNotFound: the agent has none of this id.
         """
-        if has_forbidden_id_characters(intent_id):
-            raise IntentNotFound(intent_id)  # no driver could even ask for it
+        check_intent_id(intent_id)
         row = self.session.scalars(
             select(StandingIntent)
             .where(StandingIntent.agent_id == self.agent_id, StandingIntent.id == intent_id)

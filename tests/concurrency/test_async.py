@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -37,7 +37,7 @@ def say(text: str, turn_id: str | None = None, **fields: Any) -> Turn:
 
 
 @pytest.fixture(params=DRIVERS)
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite+aiosqlite":
         plain = f"sqlite:///{tmp_path / 'intents.db'}"
     else:
@@ -45,7 +45,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     engine = create_engine(plain)
     metadata.create_all(engine)
     engine.dispose()
-    yield request.param + plain[plain.index("://") :]
+    return request.param + plain[plain.index("://") :]
 
 
 Body = Callable[[AsyncIntentService, AsyncEngine], Awaitable[None]]
@@ -156,20 +156,20 @@ def test_a_task_cancelled_before_its_commit_spends_nothing_and_one_cancelled_in_
 ) -> None:
     async def body(service: AsyncIntentService, engine: AsyncEngine) -> None:
         intent = await service.create(RC, by=OWNER)
+        running: list[asyncio.Task[Any]] = []
+
+        def cancel_now(*_: Any) -> None:
+            for task in running:
+                task.get_loop().call_soon_threadsafe(task.cancel)
+
         for statement, spent in (("SELECT", 0), ("COMMIT", 1)):
-            task: asyncio.Task[Any] | None = None
-
-            def cancel_now(*_: Any) -> None:
-                if task is not None:
-                    task.get_loop().call_soon_threadsafe(task.cancel)
-
             moment = "commit" if statement == "COMMIT" else "before_cursor_execute"
             event.listen(engine.sync_engine, moment, cancel_now)
-            task = asyncio.create_task(service.match(say("release candidate", "m1")))
+            running.append(asyncio.create_task(service.match(say("release candidate", "m1"))))
             with pytest.raises(asyncio.CancelledError):
-                await task
+                await running[0]
             event.remove(engine.sync_engine, moment, cancel_now)
-            task = None
+            running.clear()
             assert (await service.get(intent.id)).fire_count == spent, statement
         again = await service.match(say("release candidate", "m1"))
         assert (len(again), again.duplicate) == (1, True)

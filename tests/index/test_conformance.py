@@ -23,38 +23,10 @@ PEOPLE = ("U1", "U2", None)
 ROOMS = ("C1", "C2", None)
 #: Few words in many scripts, so that random turns often complete random entries.
 WORDS = (
-    *[
-        "launch",
-        "launches",
-        "launching",
-        "checklist",
-        "roll-back",
-        "rollback",
-        "release",
-        "candidate",
-        "café",
-        "Straße",
-        "déployer",
-        "INC-4821",
-    ],
-    *[
-        "the",
-        "of",
-        "and",
-        "C++",
-        ".NET",
-        "v2.0.1",
-        "don't",
-        "ops@example.com",
-        "🚀",
-        "発布",
-        "ΟΔΟΣ",
-        "выпуск",
-        "план",
-        "إطلاق",
-        "שחרור",
-    ],
-    *["上海", "发布检查清单", "税", "リリース候補", "릴리즈", "배포를", "ประชุม", "P0故障", "iPhone充电器"],
+    *("launch", "launches", "launching", "checklist", "roll-back", "rollback", "release", "candidate", "the", "of"),
+    *("café", "Straße", "déployer", "INC-4821", "and", "C++", ".NET", "v2.0.1", "don't", "ops@example.com", "🚀"),
+    *("発布", "ΟΔΟΣ", "выпуск", "план", "إطلاق", "שחרור", "上海", "发布检查清单", "税", "リリース候補"),
+    *("릴리즈", "배포를", "ประชุม", "P0故障", "iPhone充电器"),
 )
 LANGUAGES = ("en", "fr", "de", "ru", "und")
 
