@@ -102,7 +102,7 @@ def a_wish(dice: Random) -> dict[str, Any]:
     return {
         "agent": dice.choice([0, 0, 0, 1]),
         "by": somebody(dice),
-        "description": dice.choice(["water the plants", "ask who owns it", "tea " * 80 + "now", "ja " * 166]),
+        "description": dice.choice(["water the plants", "ask who owns it", "ja " * 166, "so " * 150, "tea " * 120]),
         "keywords": [some_words(dice, 1, 2) for _ in range(dice.randint(1, 2))],
         "exclude": dice.choice([[], [], [], ["snork"]]),
         "channel": dice.choice(["channel", "anywhere", "conversation"]),
@@ -118,6 +118,7 @@ def a_wish(dice: Random) -> dict[str, Any]:
 
 CALLS: dict[str, Callable[[Random], dict[str, Any]]] = {
     "create": a_wish,
+    "wish_again": lambda dice: {"nth": dice.randrange(10), "lifetime": minutes(dice, 8, 3000)},
     "match": lambda dice: {
         **a_turn(dice),
         "hold": dice.choice([True, False, False]),
@@ -152,7 +153,8 @@ class SideBySide(RuleBasedStateMachine):
     open_engine: ClassVar[Callable[[], Engine]]
     happened: ClassVar[Counter[str]]
     names: ClassVar = (
-        "match", "match", "match", "match", "reply", "reply", "reply", "clock_moves", "create", "create", "settle",
+        "match", "match", "match", "match", "reply", "reply", "reply", "clock_moves", "create", "create",
+        "wish_again", "settle",
         "manage", "look",
     )  # fmt: skip
 
@@ -172,6 +174,7 @@ class SideBySide(RuleBasedStateMachine):
             for agent in self.agents
         ]
         self.retired: dict[str, Status] = {}
+        self.wishes: list[dict[str, Any]] = []
         self.ids: list[str] = []  # those of transactions that were rolled back included
 
     def teardown(self) -> None:
@@ -244,7 +247,14 @@ class SideBySide(RuleBasedStateMachine):
     def logged(self) -> Counter[str]:
         return Counter(line.event for intent in self.model.intents for line in intent.log)
 
-    def create(
+    def wish_again(self, nth: int, lifetime: timedelta) -> None:
+        self.create(**self.wishes[nth % len(self.wishes)] | {"lifetime": lifetime})
+
+    def create(self, **wish: Any) -> None:
+        self.wishes.append(wish)
+        self._create(**wish)
+
+    def _create(
         self,
         agent: int,
         by: Who,

@@ -164,6 +164,7 @@ _RULES: Final = {
     "excluded": "an entry is complete, but so is an exclusion",
     "within": "an entry's words are all there, but too far apart",
     "creating_turn": "this turn created it; it fires on later ones",
+    "truncated": "more older intents than `Limits.candidates` have words of the turn; it was not looked at",
     "per_turn_limit": "as many older intents as may fire on one turn do",
     "block_full": "its line does not fit in the hidden block any more",
 }
