@@ -9,13 +9,14 @@ import errno
 import os
 import sqlite3
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from sqlalchemy import Engine, create_engine
+from sqlalchemy import URL, Engine, create_engine
 from sqlalchemy.exc import DatabaseError
 from sqlalchemy.pool import NullPool
 
@@ -28,6 +29,10 @@ Progress = Callable[[int, int], None]
 
 #: Pages copied between two looks at other connections: small enough that a writer never waits long.
 _PAGES_PER_STEP: Final = 256
+#: Seconds that a copy waits for other connections without getting on.
+_PATIENCE: Final = 10.0
+#: Result codes https://sqlite.org/rescode.html: SQLITE_BUSY and SQLITE_LOCKED.
+_SQLITE_BUSY: Final = (5, 6)
 _PREFIX: Final = "intents-"
 _SUFFIX: Final = ".db"
 
@@ -48,10 +53,14 @@ def backup(engine: Engine, target: str | Path, *, progress: Progress | None = No
     Raises:
         UnsupportedDialect: the engine is not on a SQLite file.
         SchemaMismatch: the copy is damaged or its schema is not this version's.
+        ConcurrentUpdate: other connections kept the database locked.
+        ValueError: the target is the database itself.
         OSError: the file cannot be written.
     """
     path = Path(target)
-    _require_sqlite(engine)
+    database = _require_sqlite(engine)
+    if path.exists() and path.samefile(database):
+        raise ValueError("The target of a backup is the database itself; name another file.")
     with _beside(path) as unfinished:
         with engine.connect() as connection, closing(_open(engine, unfinished)) as copy:
             _copy(_driver_connection(connection), copy, progress)
@@ -109,23 +118,23 @@ def restore(engine: Engine, source: str | Path, *, progress: Progress | None = N
         SchemaMismatch: the copy is damaged, or its schema is newer or older than this version's.
         UnsupportedDialect: the engine is not on a SQLite file.
         ConcurrentUpdate: other connections kept the database locked.
+        ValueError: the backup is the database itself.
     """
     path = Path(source)
     if not path.is_file():
         raise FileNotFoundError(errno.ENOENT, "There is no such backup", str(path))
     verify(path)
-    database = Path(_require_sqlite(engine))
+    database = _require_sqlite(engine)
+    if database.exists() and path.samefile(database):
+        raise ValueError("The backup to restore is the database itself; name another file.")
     kept = None
     if database.exists() and database.stat().st_size > 0:
-        kept = database.with_name(f"{database.name}.before-restore-{datetime.now(UTC):%Y%m%dT%H%M%SZ}")
+        kept = _unused(database.with_name(f"{database.name}.before-restore-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"))
         with engine.connect() as connection, closing(_open(engine, kept)) as copy:
             _copy(_driver_connection(connection), copy, None)
     with closing(_open(engine, path)) as copy, engine.connect() as connection:
-        try:
-            # All pages in one step: the destination stays locked and is committed as a whole.
-            copy.backup(_driver_connection(connection), pages=-1, progress=_told(progress))
-        except engine.dialect.loaded_dbapi.OperationalError as error:
-            raise ConcurrentUpdate("The database is in use and stayed locked.", transaction_lost=False) from error
+        # All pages in one step: the destination stays locked and is committed as a whole.
+        _copy(copy, _driver_connection(connection), progress, pages=-1)
     return kept
 
 
@@ -136,30 +145,40 @@ def verify(path: str | Path) -> None:
         SchemaMismatch: it is not; the message says what is wrong.
     """
     remedy = "Take another backup; this file cannot be used."
-    engine = create_engine(f"sqlite:///{path}", poolclass=NullPool)
+    engine = create_engine(URL.create("sqlite", database=str(path)), poolclass=NullPool)
     try:
         with closing(sqlite3.connect(path)) as connection:
             answer = connection.execute("PRAGMA integrity_check").fetchone()[0]
             if answer != "ok":
                 raise SchemaMismatch(f"{Path(path).name} is damaged ({answer}).", remedy)
         check_schema(engine)
-        with closing(sqlite3.connect(path)) as connection:
-            # SQLite's own check does not look inside a full-text index.
-            connection.execute(f"INSERT INTO {ddl.FTS} ({ddl.FTS}) VALUES ('integrity-check')")
-            connection.rollback()
+        # SQLite's own check does not look inside a full-text index; that one is a write, and the file may be read-only.
+        with closing(sqlite3.connect(path)) as connection, closing(sqlite3.connect("")) as scratch:
+            connection.backup(scratch)
+            scratch.execute(f"INSERT INTO {ddl.FTS} ({ddl.FTS}) VALUES ('integrity-check')")
     except (sqlite3.DatabaseError, DatabaseError) as error:
         raise SchemaMismatch(f"{Path(path).name} is not a sound SQLite database ({error}).", remedy) from error
     finally:
         engine.dispose()
 
 
-def _require_sqlite(engine: Engine) -> str:
+def _require_sqlite(engine: Engine) -> Path:
     if engine.dialect.name != "sqlite":
         raise UnsupportedDialect(engine.dialect.name, "backups are made with the database's own tool, such as pg_dump.")
-    file = engine.url.database
-    if not file or file == ":memory:":
+    with engine.connect() as connection:
+        # Asked of SQLite itself: the URL may be one of SQLite's own, with options.
+        files = {row.name: row.file for row in connection.exec_driver_sql("PRAGMA database_list")}
+    if not files["main"]:
         raise UnsupportedDialect("sqlite", "a database in memory has no file to copy or replace.")
-    return file
+    return Path(files["main"])
+
+
+def _unused(path: Path) -> Path:
+    candidate, number = path, 1
+    while candidate.exists():
+        number += 1
+        candidate = path.with_name(f"{path.name}-{number}")
+    return candidate
 
 
 def _open(engine: Engine, path: Path) -> Any:
@@ -171,12 +190,20 @@ def _driver_connection(connection: Any) -> Any:
     return connection.connection.driver_connection
 
 
-def _copy(source: Any, target: Any, progress: Progress | None) -> None:
-    source.backup(target, pages=_PAGES_PER_STEP, progress=_told(progress), sleep=0.01)
+def _copy(source: Any, target: Any, progress: Progress | None, *, pages: int = _PAGES_PER_STEP) -> None:
+    give_up = time.monotonic() + _PATIENCE
 
+    def step(status: int, remaining: int, total: int) -> None:
+        nonlocal give_up
+        # The driver itself tries a locked database again for ever.
+        if status not in _SQLITE_BUSY:
+            give_up = time.monotonic() + _PATIENCE
+        elif time.monotonic() >= give_up:
+            raise ConcurrentUpdate("The database is in use and stayed locked.", transaction_lost=False)
+        if progress is not None:
+            progress(remaining, total)
 
-def _told(progress: Progress | None) -> Callable[[int, int, int], object] | None:
-    return None if progress is None else lambda _status, remaining, total: progress(remaining, total)
+    source.backup(target, pages=pages, progress=step, sleep=0.01)
 
 
 @contextmanager

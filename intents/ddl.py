@@ -56,7 +56,7 @@ def sqlite_triggers() -> dict[str, str]:
             f"BEGIN SELECT RAISE(ABORT, '{INTENTS}: this status change is not in the lifecycle table'); END"
         ),
         f"{INTENTS}_guard_identity": (
-            f"BEFORE UPDATE OF key, id ON {INTENTS}\n"
+            f"BEFORE UPDATE ON {INTENTS}\n"
             "WHEN NEW.key IS NOT OLD.key OR NEW.id IS NOT OLD.id\n"
             f"BEGIN SELECT RAISE(ABORT, '{INTENTS}: key and id never change'); END"
         ),

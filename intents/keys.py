@@ -46,11 +46,13 @@ def sender_key(identity: Identity, sender_id: str) -> str:
 def turn_key(agent_id: str, identity: Identity, turn_id: str | None) -> str | None:
     """Digest of a turn id within provider, account and conversation; None without an id.
 
-    Some channels number messages per chat, so the id alone would not do.
+    Some channels number messages per chat, so the id alone would not do. Where there is no conversation, as in a web
+    chat, each sender is one: another visitor's message of the same number must not be taken for a repetition.
     """
     if turn_id is None:
         return None
-    return digest([agent_id, identity.provider, identity.account_id, identity.conversation_id, turn_id])
+    alone = identity.sender_id if identity.conversation_id is None else None
+    return digest([agent_id, identity.provider, identity.account_id, identity.conversation_id, alone, turn_id])
 
 
 def scope_term(agent_id: str, channel: str | None, sender: str | None) -> str:

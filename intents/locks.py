@@ -195,9 +195,10 @@ def _is_missing_schema(error: DBAPIError) -> bool:
 
 
 def _refuse_legacy_savepoint(session: Session) -> None:
-    if not session.in_nested_transaction():
+    connection = connection_of(session)
+    if not (session.in_nested_transaction() or connection.in_nested_transaction()):
         return
-    raw = connection_of(session).connection.dbapi_connection
+    raw = connection.connection.dbapi_connection
     legacy = getattr(sqlite3, "LEGACY_TRANSACTION_CONTROL", -1)
     if getattr(raw, "isolation_level", None) is not None and getattr(raw, "autocommit", legacy) in (legacy, None):
         raise UnsupportedDialect(

@@ -10,6 +10,8 @@ import regex
 #: Zero-width joiners carry meaning inside emoji and inside Persian or Indic words, and hide text anywhere else.
 _STRAY_JOINER: Final = regex.compile(r"(?<![^\x00-\x7f])[\u200c\u200d]|[\u200c\u200d](?![^\x00-\x7f\u200c\u200d])")
 _INVISIBLE: Final = regex.compile(r"[\p{Cc}\p{Cf}\p{Cs}--[\u200c\u200d\s\x85]]", regex.VERSION1)
+#: Composing a run of marks is quadratic in its length, and no script stacks more than a handful.
+_MARKS: Final = regex.compile(r"(\p{M}{30})\p{M}+")
 _SPACES: Final = regex.compile(r"[\s\x85\p{Z}]+")
 _FORBIDDEN_IN_ID: Final = regex.compile(r"[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]")
 
@@ -25,7 +27,8 @@ def clean_line(text: str) -> str:
     """
     spaced = regex.sub(r"[\p{Cs}\x00]", " ", text)
     visible = _STRAY_JOINER.sub("", _INVISIBLE.sub("", spaced))
-    return unicodedata.normalize("NFC", _SPACES.sub(" ", visible)).strip()
+    bounded = _MARKS.sub(r"\1", _SPACES.sub(" ", visible))
+    return unicodedata.normalize("NFC", bounded).strip()
 
 
 def escape_line(text: str) -> str:

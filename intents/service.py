@@ -6,6 +6,8 @@ import builtins
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
+from sqlalchemy.orm import scoped_session
+
 from intents import transactions
 from intents.lifecycle import Status
 from intents.policy import OwnerPolicy
@@ -65,18 +67,19 @@ class IntentService:
     ) -> None:
         if not callable(sessions):
             raise TypeError("sessions takes a sessionmaker, such as sessionmaker(engine), or a function like it.")
-        self._sessions = sessions
+        # A scoped_session hands out one session again and again; its factory makes new ones.
+        self._sessions = sessions.session_factory if isinstance(sessions, scoped_session) else sessions
         self.settings = Settings.of(
             agent_id=agent_id, owners=owners, analyzer=analyzer, limits=limits, clock=clock, wording=wording
         )
 
-    def using(self, session: Session) -> IntentRepository:
+    def using(self, session: Session | scoped_session[Session]) -> IntentRepository:
         """Return the same methods with the same settings inside the host's session and transaction.
 
         Raises:
             UnsupportedDialect: the session's database is neither SQLite nor PostgreSQL.
         """
-        return IntentRepository._of(session, self.settings, owns_transaction=False)
+        return IntentRepository._of(_unscoped(session), self.settings, owns_transaction=False)
 
     def create(
         self, draft: IntentCreate, *, by: Identity, turn_id: str | None = None, session_id: str | None = None
@@ -279,3 +282,7 @@ class IntentService:
     def _write(self, work: Callable[[IntentRepository], Result]) -> Result:
         with self._sessions() as session:
             return transactions.write(session, self.settings, work)
+
+
+def _unscoped(session: Session | scoped_session[Session]) -> Session:
+    return session() if isinstance(session, scoped_session) else session

@@ -12,6 +12,7 @@ from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 
 from intents import keys, lifecycle
+from intents.context import Block
 from intents.errors import InvalidIntent, InvalidTrigger
 from intents.index.base import encode_terms
 from intents.models import StandingIntent
@@ -56,6 +57,7 @@ def create(work: Work, draft: IntentCreate, *, by: Identity, turn_id: str | None
     )
     target = _target(draft, by, owner)
     now = work.settings.now()
+    _check_line(work, draft, now)
     expires_at = _expiry(draft, now, work.settings.limits)
     fingerprint = _fingerprint(work, draft, by, target, language)
     advice = advise(compiled)
@@ -146,6 +148,15 @@ def _check_limits(draft: IntentCreate, limits: Limits) -> None:
                     f"an entry has {len(entry)} characters and may have {limits.keyword_chars}; keep its key words.",
                     field=field,
                 )
+
+
+def _check_line(work: Work, draft: IntentCreate, now: datetime) -> None:
+    if not Block(work.settings.limits.context_chars).add(work.settings.wording.render(draft.description, now)):
+        raise InvalidIntent(
+            "description",
+            f"does not fit in a block of {work.settings.limits.context_chars} characters, so it would never fire; "
+            "shorten it.",
+        )
 
 
 def _expiry(draft: IntentCreate, now: datetime, limits: Limits) -> datetime:

@@ -9,6 +9,7 @@ from sqlalchemy import delete, exists, select
 from intents.errors import InvalidIntent
 from intents.lifecycle import is_terminal_sql
 from intents.models import IntentEvent, IntentFiring, IntentTurn, StandingIntent
+from intents.repository.work import check_batch
 from intents.schemas import PruneResult
 
 if TYPE_CHECKING:
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
 
 def prune(work: Work, *, before: datetime, limit: int) -> PruneResult:
     """Delete up to `limit` intents that ended before a moment. See `IntentService.prune`."""
-    if limit < 1:
-        raise InvalidIntent("limit", "a batch holds at least one row.")
+    check_batch(limit)
     if before.tzinfo is None:
         raise InvalidIntent("before", "a naive datetime was given; attach a timezone.")
     session = work.session
@@ -34,6 +34,7 @@ def prune(work: Work, *, before: datetime, limit: int) -> PruneResult:
             )
             .order_by(StandingIntent.updated_at)
             .limit(limit + 1)
+            .with_for_update(skip_locked=True)
         ).all()
         gone = keys[:limit]
         if gone:
@@ -43,10 +44,16 @@ def prune(work: Work, *, before: datetime, limit: int) -> PruneResult:
             session.execute(delete(IntentEvent).where(IntentEvent.intent_key.in_(gone)))
             session.execute(delete(IntentFiring).where(IntentFiring.intent_key.in_(gone)))
             session.execute(delete(StandingIntent).where(StandingIntent.key.in_(gone)))
-            # A turn is forgotten with the last intent that it fired: until then its id is still answered.
+            # A turn is forgotten with the last intent that it fired: until then its id is still answered. One that is
+            # just firing again is locked, and stays.
+            idle = session.scalars(
+                select(IntentTurn.key).where(IntentTurn.key.in_(turns)).with_for_update(skip_locked=True)
+            ).all()
             session.execute(
                 delete(IntentTurn).where(
-                    IntentTurn.key.in_(turns), ~exists().where(IntentFiring.turn_key == IntentTurn.key)
+                    IntentTurn.key.in_(idle),
+                    ~exists().where(IntentFiring.turn_key == IntentTurn.key),
+                    ~exists().where(StandingIntent.held_turn_key == IntentTurn.key),
                 )
             )
     return PruneResult(intents=len(gone), more=len(keys) > limit)

@@ -14,6 +14,7 @@ from intents.index.base import stale_gaps
 from intents.lifecycle import is_live_sql
 from intents.models import StandingIntent
 from intents.repository.creation import anchors_of
+from intents.repository.work import check_batch
 from intents.schemas import ReindexResult
 from intents.triggers import compile_trigger
 
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
 
 def reindex(work: Work, *, after: int | None, limit: int) -> ReindexResult:
     """Compile and index up to `limit` rows afresh. See `IntentService.reindex`."""
-    if limit < 1:
-        raise InvalidIntent("limit", "a batch holds at least one row.")
+    check_batch(limit)
     renewed = kept = 0
     with work.writing():
         rows = work.session.scalars(

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlalchemy import and_, insert, literal, null, select, update
 
 from intents import lifecycle
-from intents.errors import InvalidIntent
 from intents.models import IntentEvent, StandingIntent
 from intents.repository import delivery, journal
+from intents.repository.work import check_batch
 from intents.schemas import SweepResult
 
 if TYPE_CHECKING:
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
 def sweep(work: Work, *, limit: int) -> SweepResult:
     """Move up to `limit` due rows; takes no lock when nothing is due. See `IntentService.sweep`."""
-    if limit < 1:
-        raise InvalidIntent("limit", "a sweep moves at least one row.")
+    check_batch(limit)
     now = work.settings.now()
     with work.reading():
         if not _anything_due(work, now):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import select
 
 from intents import locks
-from intents.errors import IntentNotFound
+from intents.errors import IntentNotFound, InvalidIntent
 from intents.index import Prefilter, index_for
 from intents.models import StandingIntent
 from intents.sanitize import has_forbidden_id_characters
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
     from intents.settings import Settings
+
+
+#: Largest batch of a sweep, a reindexing or a pruning; PostgreSQL's protocol counts parameters in 16 bits.
+BATCH = 20_000
 
 
 class Undo(Exception):
@@ -37,6 +41,12 @@ def check_intent_id(intent_id: str) -> None:
         raise TypeError("An intent's id is text, as IntentRead.id gives it.")
     if has_forbidden_id_characters(intent_id):
         raise IntentNotFound(intent_id)
+
+
+def check_batch(limit: int) -> None:
+    """Refuse a batch that is empty, or larger than a statement of every driver can name, with `InvalidIntent`."""
+    if not 1 <= limit <= BATCH:
+        raise InvalidIntent("limit", f"a batch holds 1 to {BATCH:,} rows; call again while more is due.")
 
 
 @dataclass(frozen=True, slots=True)

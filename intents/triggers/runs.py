@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from itertools import pairwise
 from typing import Final
 
@@ -94,8 +95,18 @@ class Runs:
             Where the run's token begins in the folded text, and the number of characters before the one at the index.
         """
         at = bisect_right(self._starts, index) - 1
-        start = self._starts[at]
-        return self._tokens[at], len(clusters(self._text[start : index + 1])) - 1
+        return self._tokens[at], self._ordinals[index]
+
+    @cached_property
+    def _ordinals(self) -> list[int]:
+        """The number of each code point's character within its run; counted once, however often it is asked for."""
+        ordinals = [0] * len(self._text)
+        for start, following in zip(self._starts, [*self._starts[1:], len(self._text)], strict=True):
+            at = start
+            for number, character in enumerate(clusters(self._text[start : following - 1])):
+                ordinals[at : at + len(character)] = [number] * len(character)
+                at += len(character)
+        return ordinals
 
 
 def _may_be_set_apart(before: Token, token: Token) -> bool:

@@ -55,7 +55,7 @@ WHEN NEW.status IS NOT OLD.status AND NOT (
 )
 BEGIN SELECT RAISE(ABORT, 'standing_intents: this status change is not in the lifecycle table'); END""",
     """CREATE TRIGGER standing_intents_guard_identity
-BEFORE UPDATE OF key, id ON standing_intents
+BEFORE UPDATE ON standing_intents
 WHEN NEW.key IS NOT OLD.key OR NEW.id IS NOT OLD.id
 BEGIN SELECT RAISE(ABORT, 'standing_intents: key and id never change'); END""",
     """CREATE TRIGGER standing_intents_guard_insert

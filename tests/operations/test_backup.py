@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, create_engine
 
-from intents import IntentService, SchemaMismatch, UnsupportedDialect
+from intents import ConcurrentUpdate, IntentService, SchemaMismatch, UnsupportedDialect
 from intents.backup import backup, restore, snapshot, verify
 from tests.operations.conftest import remind, say
 
@@ -145,6 +145,66 @@ def test_a_failed_backup_leaves_the_older_file(engine: Engine, service: IntentSe
         backup(engine, target)
     assert target.read_bytes() == before
     assert [path.name for path in tmp_path.glob(".copy.db*")] == []
+
+
+@ON_A_FILE
+@pytest.mark.parametrize("mode", ["delete", "wal"])
+def test_a_restore_into_a_database_that_stays_locked_gives_up(
+    engine: Engine, service: IntentService, tmp_path: Path, mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("intents.backup._PATIENCE", 0.3)
+    with engine.connect() as connection:
+        connection.exec_driver_sql(f"PRAGMA journal_mode = {mode}")
+    intent = remind(service)
+    copy = backup(engine, tmp_path / "copy.db")
+    engine.dispose()
+    rival = sqlite3.connect(str(engine.url.database), isolation_level=None)
+    rival.execute("BEGIN IMMEDIATE")
+    with pytest.raises(ConcurrentUpdate):
+        restore(engine, copy)
+    rival.close()
+    assert service.get(intent.id).status == "armed"
+
+
+@ON_A_FILE
+def test_every_old_database_is_kept(engine: Engine, service: IntentService, tmp_path: Path) -> None:
+    copy = backup(engine, tmp_path / "empty.db")
+    intent = remind(service)
+    first = restore(engine, copy)
+    second = restore(engine, copy)
+    assert first != second
+    kept = sqlite3.connect(str(first))
+    assert kept.execute("SELECT id FROM standing_intents").fetchall() == [(intent.id,)]
+    kept.close()
+
+
+@ON_A_FILE
+def test_a_database_given_by_a_uri_is_kept_too(
+    engine: Engine, service_on: Callable[..., IntentService], tmp_path: Path
+) -> None:
+    by_uri = create_engine(f"sqlite:///file:{engine.url.database}?uri=true")
+    copy = backup(by_uri, tmp_path / "odd?name%20.db")
+    remind(service_on(by_uri))
+    kept = restore(by_uri, copy)
+    by_uri.dispose()
+    assert kept is not None
+    assert kept.exists()
+
+
+@ON_A_FILE
+def test_a_read_only_copy_is_sound(engine: Engine, service: IntentService, tmp_path: Path) -> None:
+    remind(service)
+    copy = backup(engine, tmp_path / "copy.db")
+    copy.chmod(0o444)
+    verify(copy)
+
+
+@ON_A_FILE
+def test_a_database_is_not_its_own_backup(engine: Engine, service: IntentService) -> None:
+    remind(service)
+    for call in (backup, restore):
+        with pytest.raises(ValueError, match="itself"):
+            call(engine, str(engine.url.database))
 
 
 @pytest.mark.parametrize("engine", ["sqlite-memory", "postgresql"], indirect=True)
