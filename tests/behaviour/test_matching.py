@@ -10,7 +10,17 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, update
 
-from intents import IntentFiring, IntentService, IntentTurn, Limits, Match, Matches, StandingIntent, Status
+from intents import (
+    IntentFiring,
+    IntentService,
+    IntentTurn,
+    InvalidIntent,
+    Limits,
+    Match,
+    Matches,
+    StandingIntent,
+    Status,
+)
 from intents.index.base import encode_terms
 from tests.behaviour.support import (
     ALICE,
@@ -114,15 +124,22 @@ def test_what_does_not_fit_in_the_block_is_left_unspent(service: IntentService) 
 
 def test_the_block_may_be_exactly_as_long_as_allowed(make_service: Any) -> None:
     line = len("Standing intent (created 2026-07-27): ")
-    tags = len("<standing_intents>\n\n</standing_intents>")
-    description = "x" * 100
-    for spare, fires in ((0, True), (-1, False)):
-        service = make_service(
-            agent_id=f"agent {spare}", limits=Limits(context_chars=tags + line + len(description) + spare)
-        )
-        intent = service.create(draft(description=description), by=OWNER)
-        assert ids(service.match(said())) == ([intent.id] if fires else [])
-        assert service.get(intent.id).fire_count == int(fires)
+    tags = len("<standing_intents>\n</standing_intents>")
+    whole = tags + 2 * (1 + line + 50)
+    for limit, fires in ((whole, 2), (whole - 1, 1)):
+        service = make_service(agent_id=f"at most {limit}", limits=Limits(context_chars=limit))
+        created = [service.create(draft(description=letter * 50), by=OWNER).id for letter in "ab"]
+        matches = service.match(said())
+        assert ids(matches) == created[:fires]
+        assert len(matches.context or "") <= limit
+        assert [service.get(each).fire_count for each in created] == [1, fires - 1]
+
+
+def test_a_line_that_no_block_could_hold_is_refused(make_service: Any) -> None:
+    service = make_service(limits=Limits(context_chars=150))
+    with pytest.raises(InvalidIntent) as refusal:
+        service.create(draft(description="x" * 120), by=OWNER)
+    assert refusal.value.field == "description"
 
 
 def test_how_many_fire_comes_from_the_limits(make_service: Any) -> None:

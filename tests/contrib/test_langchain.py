@@ -86,7 +86,7 @@ def scripted(seen: Seen, *steps: Step) -> ScriptedModel:
 
 
 def middleware(service: Any, timeout: float | None = None) -> StandingIntents:
-    return StandingIntents(service) if timeout is None else StandingIntents(service, timeout=timeout)
+    return StandingIntents(service, timeout=60) if timeout is None else StandingIntents(service, timeout=timeout)
 
 
 def says(text: str) -> dict[str, Any]:
@@ -142,13 +142,16 @@ class TestInvoke(Conversation):
 
 
 def test_a_synchronous_run_needs_a_synchronous_service(async_service: AsyncIntentService) -> None:
-    with pytest.raises(TypeError, match="IntentService"), StandingIntents(async_service).answering(turn(LATER, "m2")):
+    with (
+        pytest.raises(TypeError, match="IntentService"),
+        StandingIntents(async_service, timeout=60).answering(turn(LATER, "m2")),
+    ):
         pass
 
 
 def test_an_interrupted_synchronous_run_gives_back(store: IntentService) -> None:
     intent = arm(store)
-    intents = StandingIntents(store)
+    intents = StandingIntents(store, timeout=60)
 
     class Impatient(ScriptedModel):
         def _generate(self, *_args: Any, **_options: Any) -> ChatResult:
@@ -170,7 +173,7 @@ def test_an_interrupted_synchronous_run_gives_back(store: IntentService) -> None
 def test_without_the_config_there_is_neither_tool_nor_block_and_nothing_is_spent(store: IntentService) -> None:
     intent = arm(store)
     seen = Seen()
-    intents = StandingIntents(store)
+    intents = StandingIntents(store, timeout=60)
     agent = create_agent(scripted(seen, Say()), middleware=[intents])
     with intents.answering(turn(LATER, "m2")):
         agent.invoke(says(LATER))
@@ -190,7 +193,7 @@ def test_without_the_config_there_is_neither_tool_nor_block_and_nothing_is_spent
 def test_the_block_follows_the_system_message(store: IntentService, given: Any, expected: str) -> None:
     arm(store)
     seen = Seen()
-    intents = StandingIntents(store)
+    intents = StandingIntents(store, timeout=60)
     agent = create_agent(scripted(seen, Say()), middleware=[intents], system_prompt=given)
     with intents.answering(turn(LATER, "m2")) as config:
         agent.invoke(says(LATER), config)
@@ -206,7 +209,7 @@ def test_tools_and_config_of_the_host_s_own_stay(store: IntentService) -> None:
         """Deploy."""
         return f"deployed to {where}"
 
-    intents = StandingIntents(store)
+    intents = StandingIntents(store, timeout=60)
     steps = [Call({"__call__": {"name": "deploy", "args": {"where": "moon"}}}), Call({"action": "list"}), Say()]
     agent = create_agent(scripted(seen, *steps), tools=[deploy], middleware=[intents], checkpointer=InMemorySaver())
     mine: Any = {"configurable": {"thread_id": "t"}, "tags": ["x"]}
@@ -229,7 +232,7 @@ def test_tools_and_config_of_the_host_s_own_stay(store: IntentService) -> None:
 
 def test_nothing_of_it_enters_the_checkpoints(store: IntentService) -> None:
     arm(store)
-    intents = StandingIntents(store)
+    intents = StandingIntents(store, timeout=60)
     saver = InMemorySaver()
     agent = create_agent(scripted(Seen(), Say()), middleware=[intents], checkpointer=saver)
     with intents.answering(turn(LATER, "m2"), {"configurable": {"thread_id": "t"}}) as config:
@@ -243,7 +246,7 @@ def test_nothing_of_it_enters_the_checkpoints(store: IntentService) -> None:
 def test_an_agent_that_waits_for_an_approval_keeps_what_it_fired(service: Any, store: IntentService) -> None:
     intent = arm(store)
     seen = Seen()
-    intents = StandingIntents(service)
+    intents = StandingIntents(service, timeout=60)
 
     @tool
     def deploy() -> str:
@@ -276,7 +279,7 @@ def test_an_agent_that_waits_for_an_approval_keeps_what_it_fired(service: Any, s
 def test_a_model_call_that_is_retried_is_one_delivery(store: IntentService) -> None:
     intent = arm(store)
     seen = Seen()
-    intents = StandingIntents(store)
+    intents = StandingIntents(store, timeout=60)
     agent = create_agent(
         scripted(seen, ModelDown(), Say()),
         middleware=[intents, ModelRetryMiddleware(max_retries=1, initial_delay=0.0, jitter=False)],
@@ -291,7 +294,7 @@ def test_a_model_call_that_is_retried_is_one_delivery(store: IntentService) -> N
 def test_an_agent_used_as_a_tool_by_another_answers_the_same_turn(store: IntentService) -> None:
     intent = arm(store)
     seen, inner_seen = Seen(), Seen()
-    intents = StandingIntents(store)
+    intents = StandingIntents(store, timeout=60)
     inner = create_agent(scripted(inner_seen, Say("inner")), middleware=[intents])
 
     @tool
@@ -313,7 +316,7 @@ def test_a_generator_that_is_continued_in_other_threads_stays_the_same_run(store
     """Web frameworks iterate a synchronous stream in a pool of threads, each step in a context of its own."""
     intent = arm(store)
     seen = Seen()
-    intents = StandingIntents(store)
+    intents = StandingIntents(store, timeout=60)
     agent = create_agent(scripted(seen, Call({"action": "list"}), Say()), middleware=[intents])
 
     def stream() -> Iterator[Any]:
@@ -336,7 +339,7 @@ def test_a_generator_that_is_continued_in_other_threads_stays_the_same_run(store
 def test_two_turns_of_one_agent_do_not_mix(service: Any, store: IntentService) -> None:
     arm(store)
     seen = Seen()
-    intents = StandingIntents(service)
+    intents = StandingIntents(service, timeout=60)
     agent = create_agent(scripted(seen, Say(), Say()), middleware=[intents])
 
     async def ask(said: Turn) -> None:

@@ -60,7 +60,7 @@ class TestRun(AsyncConversation):
         self, service: Any, turn: Turn, *steps: Step, seen: Seen | None = None, timeout: float | None = None
     ) -> Seen:
         seen = seen or Seen()
-        intents = StandingIntents(service) if timeout is None else StandingIntents(service, timeout=timeout)
+        intents = StandingIntents(service, timeout=60) if timeout is None else StandingIntents(service, timeout=timeout)
         result = await intents.run(assistant(intents, seen, *steps), turn.text, turn=turn, run_config=QUIET)
         assert result.final_output == steps[-1].text  # type: ignore[union-attr]
         return seen
@@ -71,7 +71,7 @@ class TestRunStreamed(AsyncConversation):
         self, service: Any, turn: Turn, *steps: Step, seen: Seen | None = None, timeout: float | None = None
     ) -> Seen:
         seen = seen or Seen()
-        intents = StandingIntents(service) if timeout is None else StandingIntents(service, timeout=timeout)
+        intents = StandingIntents(service, timeout=60) if timeout is None else StandingIntents(service, timeout=timeout)
         agent = assistant(intents, seen, *steps)
         async with intents.run_streamed(agent, turn.text, turn=turn, run_config=QUIET) as result:
             async for _ in result.stream_events():
@@ -83,7 +83,7 @@ class TestRunStreamed(AsyncConversation):
 @pytest.mark.usefixtures("own_loop")
 def test_a_synchronous_run(store: IntentService) -> None:
     intent = arm(store)
-    intents = StandingIntents(store)
+    intents = StandingIntents(store, timeout=60)
     seen = Seen()
     agent = assistant(intents, seen, Say("Who?"))
     assert intents.run_sync(agent, LATER, turn=turn(LATER, "m2"), run_config=QUIET).final_output == "Who?"
@@ -96,7 +96,7 @@ def test_a_synchronous_run(store: IntentService) -> None:
 
 
 def test_a_synchronous_run_needs_a_synchronous_service(async_service: AsyncIntentService) -> None:
-    intents = StandingIntents(async_service)
+    intents = StandingIntents(async_service, timeout=60)
     with pytest.raises(TypeError, match="IntentService"):
         intents.run_sync(assistant(intents, Seen(), Say()), LATER, turn=turn(LATER, "m2"), run_config=QUIET)
 
@@ -104,7 +104,7 @@ def test_a_synchronous_run_needs_a_synchronous_service(async_service: AsyncInten
 def test_a_run_of_the_bare_runner_has_neither_tool_nor_block(store: IntentService) -> None:
     arm(store)
     seen = Seen()
-    intents = StandingIntents(store)
+    intents = StandingIntents(store, timeout=60)
     asyncio.run(Runner.run(assistant(intents, seen, Say()), LATER, run_config=QUIET))
     assert seen.tools == [[]]
     assert REMINDER not in seen.prompts[0]
@@ -113,7 +113,7 @@ def test_a_run_of_the_bare_runner_has_neither_tool_nor_block(store: IntentServic
 def test_a_filter_of_the_host_s_own_runs_first(store: IntentService) -> None:
     arm(store)
     seen = Seen()
-    intents = StandingIntents(store)
+    intents = StandingIntents(store, timeout=60)
 
     async def shout(data: CallModelData[Any]) -> ModelInputData:
         return ModelInputData(data.model_data.input, (data.model_data.instructions or "").upper())
@@ -131,7 +131,7 @@ def test_a_filter_of_the_host_s_own_runs_first(store: IntentService) -> None:
 def test_the_agent_that_is_handed_the_turn_sees_the_block(store: IntentService) -> None:
     arm(store)
     seen = Seen()
-    intents = StandingIntents(store)
+    intents = StandingIntents(store, timeout=60)
     specialist = Agent(name="Specialist", model=scripted(seen, Say()), tools=[intents.tool])
     triage = Agent(
         name="Triage",
@@ -146,7 +146,7 @@ def test_the_agent_that_is_handed_the_turn_sees_the_block(store: IntentService) 
 def test_a_run_that_waits_for_an_approval_keeps_what_it_fired(store: IntentService) -> None:
     intent = arm(store)
     seen = Seen()
-    intents = StandingIntents(store)
+    intents = StandingIntents(store, timeout=60)
 
     @function_tool(needs_approval=True)
     def deploy() -> str:
@@ -176,7 +176,7 @@ def test_a_run_that_waits_for_an_approval_keeps_what_it_fired(store: IntentServi
 @pytest.mark.parametrize("how", ["leave", "cancel"])
 def test_a_stream_that_is_not_read_to_its_end_gives_back(service: Any, store: IntentService, how: str) -> None:
     intent = arm(store)
-    intents = StandingIntents(service)
+    intents = StandingIntents(service, timeout=60)
 
     async def body() -> None:
         hang = Hang()

@@ -70,7 +70,11 @@ class TestRun(AsyncConversation):
         self, service: Any, turn: Turn, *steps: Step, seen: Seen | None = None, timeout: float | None = None
     ) -> Seen:
         seen = seen or Seen()
-        intents = StandingIntents(service, turn) if timeout is None else StandingIntents(service, turn, timeout=timeout)
+        intents = (
+            StandingIntents(service, turn, timeout=60)
+            if timeout is None
+            else StandingIntents(service, turn, timeout=timeout)
+        )
         agent = Agent(scripted(seen, *steps), instructions="Be brief.")
         result = await agent.run(turn.text, capabilities=[intents])
         assert result.output == steps[-1].text  # type: ignore[union-attr]
@@ -82,7 +86,11 @@ class TestRunStream(AsyncConversation):
         self, service: Any, turn: Turn, *steps: Step, seen: Seen | None = None, timeout: float | None = None
     ) -> Seen:
         seen = seen or Seen()
-        intents = StandingIntents(service, turn) if timeout is None else StandingIntents(service, turn, timeout=timeout)
+        intents = (
+            StandingIntents(service, turn, timeout=60)
+            if timeout is None
+            else StandingIntents(service, turn, timeout=timeout)
+        )
         agent = Agent(scripted(seen, *steps), instructions="Be brief.")
         async with agent.run_stream(turn.text, capabilities=[intents]) as result:
             assert (await result.get_output()).strip() == steps[-1].text  # type: ignore[union-attr]
@@ -98,7 +106,7 @@ def agent_for_all_turns(service: Any, seen: Seen, *steps: Step) -> Agent[Deps, s
     def turn_of(ctx: RunContext[Deps]) -> Turn | None:
         return ctx.deps.turn
 
-    return Agent(scripted(seen, *steps), deps_type=Deps, capabilities=[StandingIntents(service, turn_of)])
+    return Agent(scripted(seen, *steps), deps_type=Deps, capabilities=[StandingIntents(service, turn_of, timeout=60)])
 
 
 def test_one_agent_answers_the_turns_of_its_dependencies(service: Any, store: IntentService) -> None:
@@ -125,7 +133,7 @@ def test_a_synchronous_run(store: IntentService) -> None:
     arm(store)
     seen = Seen()
     agent = Agent(scripted(seen, Say("Who?")))
-    assert agent.run_sync(LATER, capabilities=[StandingIntents(store, turn(LATER, "m2"))]).output == "Who?"
+    assert agent.run_sync(LATER, capabilities=[StandingIntents(store, turn(LATER, "m2"), timeout=60)]).output == "Who?"
     assert REMINDER in seen.prompts[0]
     assert store.release(turn(LATER, "m2")) == 0
 
@@ -144,7 +152,7 @@ def test_a_run_that_waits_for_an_approval_keeps_what_it_fired(service: Any, stor
         return "deployed"
 
     async def body() -> None:
-        intents = StandingIntents(service, said)
+        intents = StandingIntents(service, said, timeout=60)
         asked = await agent.run(LATER, capabilities=[intents])
         assert isinstance(asked.output, DeferredToolRequests)
         assert store.explain(turn(LATER, "m9"), intent_id=intent)[0].rule == "held"
@@ -165,12 +173,12 @@ def test_the_block_does_not_enter_the_history(store: IntentService) -> None:
     agent = Agent(scripted(seen, Say(), Say()))
 
     async def body() -> None:
-        first = await agent.run(LATER, capabilities=[StandingIntents(store, turn(LATER, "m2"))])
+        first = await agent.run(LATER, capabilities=[StandingIntents(store, turn(LATER, "m2"), timeout=60)])
         assert REMINDER not in first.all_messages_json().decode()
         await agent.run(
             "And now?",
             message_history=first.all_messages(),
-            capabilities=[StandingIntents(store, turn("And now?", "m3"))],
+            capabilities=[StandingIntents(store, turn("And now?", "m3"), timeout=60)],
         )
 
     asyncio.run(body())
@@ -188,7 +196,7 @@ def test_an_error_of_the_host_s_own_hooks_gives_back(service: Any, store: Intent
 
     agent = Agent(scripted(Seen(), Say()))
     with pytest.raises(PermissionError):
-        asyncio.run(agent.run(LATER, capabilities=[StandingIntents(service, turn(LATER, "m2")), hooks]))
+        asyncio.run(agent.run(LATER, capabilities=[StandingIntents(service, turn(LATER, "m2"), timeout=60), hooks]))
     assert store.get(intent).fire_count == 0
 
 
@@ -200,7 +208,10 @@ def test_a_result_by_tool_is_a_reply(service: Any, store: IntentService) -> None
         return ModelResponse([ToolCallPart(info.output_tools[0].name, {"response": 3})])
 
     agent = Agent(FunctionModel(respond), output_type=ToolOutput(int))
-    assert asyncio.run(agent.run(LATER, capabilities=[StandingIntents(service, turn(LATER, "m2"))])).output == 3
+    assert (
+        asyncio.run(agent.run(LATER, capabilities=[StandingIntents(service, turn(LATER, "m2"), timeout=60)])).output
+        == 3
+    )
     assert store.get(intent).fire_count == 1
 
 
@@ -209,7 +220,7 @@ def test_a_run_that_is_left_half_way_gives_back(service: Any, store: IntentServi
     agent = Agent(scripted(Seen(), Call({"action": "list"}), Say()))
 
     async def body() -> None:
-        async with agent.iter(LATER, capabilities=[StandingIntents(service, turn(LATER, "m2"))]) as run:
+        async with agent.iter(LATER, capabilities=[StandingIntents(service, turn(LATER, "m2"), timeout=60)]) as run:
             async for _ in run:
                 if store.get(intent).fire_count:
                     break
@@ -225,7 +236,9 @@ def test_a_stream_that_is_left_early_gives_back(service: Any, store: IntentServi
     agent = Agent(scripted(Seen(), Say("one two three four")))
 
     async def body() -> None:
-        async with agent.run_stream(LATER, capabilities=[StandingIntents(service, turn(LATER, "m2"))]) as result:
+        async with agent.run_stream(
+            LATER, capabilities=[StandingIntents(service, turn(LATER, "m2"), timeout=60)]
+        ) as result:
             words = result.stream_text(delta=True)
             for _ in range(read):
                 await anext(words)

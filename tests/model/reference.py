@@ -319,8 +319,9 @@ class Model:
 
 
 def turn_key(agent: str, who: Who, turn_id: str | None) -> tuple[Any, ...] | None:
-    """Turn ids count within an agent's conversation."""
-    return None if turn_id is None else (agent, who.conversation, turn_id)
+    """Turn ids count within an agent's conversation; without one, each sender is a conversation."""
+    place = who.conversation or ("alone with", who.sender)
+    return None if turn_id is None else (agent, place, turn_id)
 
 
 def block(lines: list[str]) -> str:
