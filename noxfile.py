@@ -65,7 +65,7 @@ def types(session: nox.Session) -> None:
 @nox.session
 def docs(session: nox.Session) -> None:
     """Build the documentation; a broken link is an error."""
-    session.install("-e", ".[docs]")
+    session.install("-e", ".[docs]", "ruff>=0.6")  # ruff formats the signatures
     session.run("mkdocs", "build", "--strict", *session.posargs)
 
 

@@ -500,7 +500,7 @@ def walk(machine: type[SideBySide], open_engine: Callable[[], Engine], *, scenar
             scenario.teardown()
     # The scenarios are about something.
     for what in (*(move.event for move in TRANSITIONS), "duplicate", "confirmed", "released"):
-        print(happened); assert happened[what] > 0, happened
+        assert happened[what] > 0, happened
 
 
 def explore(machine: type[SideBySide], open_engine: Callable[[], Engine], *, examples: int) -> None:
