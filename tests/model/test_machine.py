@@ -541,19 +541,19 @@ def open_sqlite(sqlite_template: Path, tmp_path: Path) -> Callable[[], Engine]:
 
 def test_the_service_answers_as_the_model_does(open_sqlite: Callable[[], Engine]) -> None:
     walk(SideBySide, open_sqlite, scenarios=20)
-    explore(SideBySide, open_sqlite, examples=15)
+    explore(SideBySide, open_sqlite, examples=8)
 
 
 def test_the_service_answers_as_the_model_does_on_postgresql(postgresql_engine: Engine) -> None:
     walk(SideBySide, lambda: postgresql_engine, scenarios=8)
-    explore(SideBySide, lambda: postgresql_engine, examples=4)
+    explore(SideBySide, lambda: postgresql_engine, examples=3)
 
 
 def test_a_host_may_roll_back_at_any_step(open_sqlite: Callable[[], Engine]) -> None:
     walk(InAHostsTransaction, open_sqlite, scenarios=15)
-    explore(InAHostsTransaction, open_sqlite, examples=10)
+    explore(InAHostsTransaction, open_sqlite, examples=8)
 
 
 def test_a_host_may_roll_back_at_any_step_on_postgresql(postgresql_engine: Engine) -> None:
     walk(InAHostsTransaction, lambda: postgresql_engine, scenarios=8)
-    explore(InAHostsTransaction, lambda: postgresql_engine, examples=4)
+    explore(InAHostsTransaction, lambda: postgresql_engine, examples=3)
