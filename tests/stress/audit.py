@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from typing import Any
 
 from sqlalchemy import Engine, select, text
@@ -22,6 +22,7 @@ def faults(engine: Engine, *, fires_per_turn: int = 3) -> list[str]:
         turns = {turn.key: turn for turn in session.scalars(select(IntentTurn))}
     kept = [firing for firing in firings if firing.released_at is None]
     found += _rows(intents, kept)
+    found += _counts(intents, events, firings)
     found += _logs(intents, events, firings)
     found += _turns(turns, kept, fires_per_turn)
     found += _index(engine, {row.key for row in intents if row.is_live})
@@ -36,8 +37,22 @@ def _rows(intents: list[StandingIntent], kept: list[IntentFiring]) -> list[str]:
     for row in intents:
         if row.fire_count > row.max_fires:
             found.append(f"{row.id} fired {row.fire_count} times with a budget of {row.max_fires}")
-        if row.fire_count != fires[row.key]:
+        if row.is_live and row.fire_count != fires[row.key]:
             found.append(f"{row.id} counts {row.fire_count} fires and has {fires[row.key]} firings")
+    return found
+
+
+def _counts(intents: list[StandingIntent], events: list[IntentEvent], firings: list[IntentFiring]) -> list[str]:
+    # A firing given back after its intent was cancelled or had expired marks the turn alone: the row stays as it ended.
+    fires = Counter(event.intent_key for event in events if event.event == "fire")
+    released = Counter(event.intent_key for event in events if event.event == "release")
+    given_back = Counter(firing.intent_key for firing in firings if firing.released_at is not None)
+    found = []
+    for row in intents:
+        if row.fire_count != fires[row.key] - released[row.key]:
+            found.append(f"{row.id} counts {row.fire_count}; its log has {fires[row.key]} − {released[row.key]} fires")
+        if not released[row.key] <= given_back[row.key] <= released[row.key] + (not row.is_live):
+            found.append(f"{row.id} was released {released[row.key]} times, {given_back[row.key]} firings say so")
     return found
 
 
