@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import builtins
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from intents import transactions
@@ -82,6 +82,19 @@ class AsyncIntentService:
         """Create an intent; see `IntentService.create`."""
         return await self._write(
             lambda repository: repository.create(draft, by=by, turn_id=turn_id, session_id=session_id)
+        )
+
+    async def create_many(
+        self,
+        drafts: Sequence[IntentCreate],
+        *,
+        by: Identity,
+        turn_id: str | None = None,
+        session_id: str | None = None,
+    ) -> builtins.list[IntentRead]:
+        """Create all intents or none; see `IntentService.create_many`."""
+        return await self._write(
+            lambda repository: repository.create_many(drafts, by=by, turn_id=turn_id, session_id=session_id)
         )
 
     async def get(self, intent_id: str) -> IntentRead:

@@ -52,6 +52,10 @@ class InvalidIntent(IntentsError, ValueError):
         self.reason = reason
         super().__init__(f"{field}: {reason}")
 
+    def within(self, place: str) -> InvalidIntent:
+        """The same complaint about one value of several: its field is ``place.field``."""
+        return InvalidIntent(f"{place}.{self.field}", self.reason)
+
 
 class InvalidTrigger(InvalidIntent):
     """A trigger or exclude keyword cannot be compiled.
@@ -63,6 +67,10 @@ class InvalidTrigger(InvalidIntent):
     def __init__(self, keyword: str, reason: str, *, field: str = "trigger_keywords") -> None:
         self.keyword = keyword
         super().__init__(field, reason)
+
+    def within(self, place: str) -> InvalidTrigger:
+        """The same complaint about one value of several: its field is ``place.field``."""
+        return InvalidTrigger(self.keyword, self.reason, field=f"{place}.{self.field}")
 
 
 class NotAuthorized(IntentsError):

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
-from sqlalchemy import and_, bindparam, case, literal
+from sqlalchemy import and_, case, literal, literal_column
 from transitions import Machine, MachineError
 
 from intents.errors import TransitionNotAllowed
@@ -156,12 +156,9 @@ def permits(event: str, row: Any, now: datetime) -> bool:
 
 def _status_in(model: Any, statuses: tuple[Status, ...]) -> ColumnElement[bool]:
     # Written as literals: a partial index is used only when the query repeats its condition, and a parameter does not.
-    if len(statuses) == 1:
-        return cast("ColumnElement[bool]", model.status == bindparam(None, statuses[0], literal_execute=True))
-    return cast(
-        "ColumnElement[bool]",
-        model.status.in_(bindparam(None, list(statuses), expanding=True, literal_execute=True)),
-    )
+    # As columns, so that the statement's text is complete when it is compiled and need not be finished at every call.
+    values: list[Any] = [literal_column(f"'{status.value}'") for status in statuses]
+    return cast("ColumnElement[bool]", model.status == values[0] if len(values) == 1 else model.status.in_(values))
 
 
 def is_live_sql(model: Any) -> ColumnElement[bool]:

@@ -33,6 +33,9 @@ _SQLITE_BUSY: Final = (5, 6)
 #: https://www.postgresql.org/docs/current/errcodes-appendix.html: serialization, deadlock, lock not available.
 _POSTGRESQL_LOST: Final = ("40001", "40P01", "55P03")
 _POSTGRESQL_NO_SCHEMA: Final = ("42P01", "42703")
+#: What is said when the unique index by which two processes meet is not there.
+_POSTGRESQL_NO_CONFLICT_TARGET: Final = "42P10"
+_SQLITE_NO_CONFLICT_TARGET: Final = "ON CONFLICT clause does not match"
 
 
 def connection_of(session: Session) -> Connection:
@@ -168,7 +171,7 @@ def named_errors() -> Iterator[None]:
             ) from error
         if _is_missing_schema(error):
             raise SchemaMismatch(
-                "The tables of standing intents are missing or older than this version.",
+                "The tables of standing intents are missing, damaged or older than this version.",
                 "Run `intents upgrade` or call intents.upgrade(engine) first. A SQLite database in memory is another "
                 "one for each connection of its pool: make its engine with poolclass=StaticPool.",
             ) from error
@@ -190,8 +193,12 @@ def _is_missing_schema(error: DBAPIError) -> bool:
     message = str(error.orig)
     state = getattr(error.orig, "sqlstate", None)
     if state is not None:
-        return state in _POSTGRESQL_NO_SCHEMA and "standing_intent" in message
-    return message.startswith(("no such table", "no such column")) and "standing_intent" in message
+        return state == _POSTGRESQL_NO_CONFLICT_TARGET or (
+            state in _POSTGRESQL_NO_SCHEMA and "standing_intent" in message
+        )
+    return message.startswith(_SQLITE_NO_CONFLICT_TARGET) or (
+        message.startswith(("no such table", "no such column", "table ")) and "standing_intent" in message
+    )
 
 
 def _refuse_legacy_savepoint(session: Session) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from sqlalchemy.orm import scoped_session
@@ -106,6 +106,36 @@ class IntentService:
             ConcurrentUpdate: the write lock was not free within `Limits.lock_wait`.
         """
         return self._write(lambda repository: repository.create(draft, by=by, turn_id=turn_id, session_id=session_id))
+
+    def create_many(
+        self,
+        drafts: Sequence[IntentCreate],
+        *,
+        by: Identity,
+        turn_id: str | None = None,
+        session_id: str | None = None,
+    ) -> builtins.list[IntentRead]:
+        """Create all intents in one transaction, or none of them; each is judged as by `create`.
+
+        Args:
+            drafts: up to 20,000, for an import. Of identical ones the first is created and the others return it.
+            by: an owner, with provider and sender.
+            turn_id: the message that asked for them; they never fire on that turn.
+            session_id: the host's session, recorded only.
+
+        Returns:
+            The intents in the order of the drafts; empty when there are none.
+
+        Raises:
+            NotAuthorized: `by` is not on the owner list, or has no sender.
+            InvalidIntent: a draft is refused; its field begins with the draft's place, such as ``drafts[3].language``.
+            InvalidTrigger: a keyword of a draft is refused; likewise.
+            SchemaMismatch: the tables or the triggers that keep the index are missing.
+            ConcurrentUpdate: the write lock was not free within `Limits.lock_wait`.
+        """
+        return self._write(
+            lambda repository: repository.create_many(drafts, by=by, turn_id=turn_id, session_id=session_id)
+        )
 
     def get(self, intent_id: str) -> IntentRead:
         """Return one intent of the agent.

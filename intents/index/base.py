@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Protocol
+from itertools import islice, pairwise
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from sqlalchemy import and_, bindparam, or_, select
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement, Connection, Row, Select
 
+Item = TypeVar("Item")
+
 #: What a candidate is judged by before anything is locked; rows as tuples cost a third of ORM objects.
 CANDIDATE_COLUMNS = (
     StandingIntent.key,
@@ -29,6 +31,9 @@ CANDIDATE_COLUMNS = (
     StandingIntent.clauses,
     StandingIntent.analyzer_version,
 )
+
+#: Rows that one statement names; SQLite of old counts parameters up to 999.
+ROWS_PER_QUERY: Final = 500
 
 #: The clock's time as a parameter of statements that are built once.
 NOW: Any = bindparam("now", type_=UtcDateTime())
@@ -56,8 +61,8 @@ class Prefilter(Protocol):
     def usage(self, connection: Connection, *, agent_id: str, terms: Collection[str]) -> dict[str, int]:
         """Count the agent's live rows anchored at each term, up to a bound; absent terms count zero."""
 
-    def add(self, connection: Connection, row: StandingIntent) -> None:
-        """Index a live row that was flushed, or make sure that the database did.
+    def add(self, connection: Connection, rows: Sequence[StandingIntent]) -> None:
+        """Index live rows that were written, or make sure that the database did.
 
         Raises:
             SchemaMismatch: the database lacks the trigger that should have done it.
@@ -65,6 +70,13 @@ class Prefilter(Protocol):
 
     def remove(self, connection: Connection, keys: Collection[int]) -> None:
         """Take retired rows out of the index, where the database does not do it by itself."""
+
+
+def batched(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
+    """Cut items into lists of at most `size`."""
+    iterator = iter(items)
+    while batch := list(islice(iterator, size)):
+        yield batch
 
 
 def agent_tag(agent_id: str) -> str:
@@ -92,9 +104,8 @@ def _version_parameters(versions: int) -> list[Any]:
     return [bindparam(f"v{number}", type_=StandingIntent.analyzer_version.type) for number in range(versions)]
 
 
-@cache
-def any_stale_statement(versions: int) -> Select[Any]:
-    """Ask whether any live row was indexed by another analyzer; its anchors may not be this analyzer's terms.
+def any_stale(versions: int) -> ColumnElement[bool]:
+    """Say that some live row was indexed by another analyzer; its anchors may not be this analyzer's terms.
 
     Binds ``agent_id`` and ``v0`` … in ascending order: the values of ``analyzer_version`` that this analyzer writes.
 
@@ -102,10 +113,8 @@ def any_stale_statement(versions: int) -> Select[Any]:
         versions: how many values there are.
     """
     mine = and_(StandingIntent.agent_id == bindparam("agent_id"), is_live_sql(StandingIntent))
-    return select(
-        or_(
-            *(select(StandingIntent.key).where(mine, gap).exists() for gap in stale_gaps(_version_parameters(versions)))
-        )
+    return or_(
+        *(select(StandingIntent.key).where(mine, gap).exists() for gap in stale_gaps(_version_parameters(versions)))
     )
 
 

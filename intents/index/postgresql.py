@@ -5,7 +5,7 @@ Read with ``scope = ANY(…) AND term = ANY(…)`` against the primary key; arra
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -51,13 +51,15 @@ def candidates_statement() -> Select[Any]:
 
 @cache
 def _usage_statement() -> Select[Any]:
+    term = func.unnest(bindparam("terms", type_=_TEXTS)).table_valued("term", name="asked").render_derived().c.term
     rows = (
         select(literal_column("1"))
-        .where(intent_anchors.c.agent_id == bindparam("agent_id"), intent_anchors.c.term == bindparam("term"))
+        .where(intent_anchors.c.agent_id == bindparam("agent_id"), intent_anchors.c.term == term)
         .limit(USAGE_BOUND)
+        .correlate(term.table)
         .subquery()
     )
-    return select(func.count()).select_from(rows)
+    return select(term, select(func.count()).select_from(rows).scalar_subquery())
 
 
 class PostgresqlIndex:
@@ -85,20 +87,18 @@ class PostgresqlIndex:
 
     def usage(self, connection: Connection, *, agent_id: str, terms: Collection[str]) -> dict[str, int]:
         """Count the agent's live rows at each term, up to `USAGE_BOUND`."""
-        return {
-            term: connection.execute(
-                _usage_statement(), {"agent_id": agent_id, "term": encode_terms(agent_id, [term])[0]}
-            ).scalar_one()
-            for term in terms
-        }
+        written = {encode_terms(agent_id, [term])[0]: term for term in terms}
+        counts = connection.execute(_usage_statement(), {"agent_id": agent_id, "terms": list(written)})
+        return {written[term]: count for term, count in counts}
 
-    def add(self, connection: Connection, row: StandingIntent) -> None:
-        """Write the row's anchors, replacing earlier ones."""
-        self.remove(connection, [row.key])
+    def add(self, connection: Connection, rows: Sequence[StandingIntent]) -> None:
+        """Write the rows' anchors, replacing earlier ones."""
+        self.remove(connection, [row.key for row in rows])
         connection.execute(
             insert(intent_anchors),
             [
                 {"agent_id": row.agent_id, "scope": row.scope, "term": term, "intent_key": row.key}
+                for row in rows
                 for term in row.anchors.split()
             ],
         )

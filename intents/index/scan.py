@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -53,7 +53,7 @@ class ScanIndex:
         """Return no counts: nothing is indexed."""
         return {}
 
-    def add(self, connection: Connection, row: StandingIntent) -> None:
+    def add(self, connection: Connection, rows: Sequence[StandingIntent]) -> None:
         """Nothing to do."""
 
     def remove(self, connection: Connection, keys: Collection[int]) -> None:

@@ -7,18 +7,18 @@ that was never analysed.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+import json
+from collections.abc import Collection, Sequence
 from functools import cache
-from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import and_, bindparam, func, literal_column, select
+from sqlalchemy import bindparam, func, literal_column, select
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.selectable import Join
 
 from intents import ddl
 from intents.errors import SchemaMismatch
-from intents.index.base import CANDIDATE_COLUMNS, NOW, encode_terms
+from intents.index.base import CANDIDATE_COLUMNS, NOW, ROWS_PER_QUERY, batched, encode_terms
 from intents.lifecycle import could_fire_sql
 from intents.models import StandingIntent, intents_fts
 
@@ -68,19 +68,22 @@ def candidates_statement() -> Select[Any]:
 
 @cache
 def _usage_statement() -> Select[Any]:
-    rows = select(literal_column("1")).select_from(intents_fts).where(_MATCHES).limit(USAGE_BOUND).subquery()
-    return select(func.count()).select_from(rows)
+    term = func.json_each(bindparam("terms")).table_valued("value", name="term").c.value
+    rows = (
+        select(literal_column("1"))
+        .select_from(intents_fts)
+        .where(literal_column(ddl.FTS).op("MATCH")(literal_column("'anchors : '").op("||")(term)))
+        .limit(USAGE_BOUND)
+        .correlate(term.table)
+        .subquery()
+    )
+    return select(term, select(func.count()).select_from(rows).scalar_subquery())
 
 
 @cache
 def _indexed_statement() -> Select[Any]:
-    return select(intents_fts.c.anchors, intents_fts.c.scope).where(and_(intents_fts.c.rowid == bindparam("key")))
-
-
-def _batches(terms: list[str]) -> Iterator[list[str]]:
-    iterator = iter(terms)
-    while batch := list(islice(iterator, TERMS_PER_QUERY)):
-        yield batch
+    wanted = intents_fts.c.rowid.in_(bindparam("keys", expanding=True))
+    return select(intents_fts.c.rowid, intents_fts.c.anchors, intents_fts.c.scope).where(wanted)
 
 
 class SqliteIndex:
@@ -99,7 +102,7 @@ class SqliteIndex:
         """Return the candidates of a turn, oldest first; see `Prefilter.candidates`."""
         found: dict[int, Row[Any]] = {}
         wanted_scopes = " OR ".join(sorted(scopes))
-        for batch in _batches(encode_terms(agent_id, terms)):
+        for batch in batched(encode_terms(agent_id, terms), TERMS_PER_QUERY):
             query = f"scope : ({wanted_scopes}) AND anchors : ({' OR '.join(batch)})"
             values = {"query": query, "agent_id": agent_id, "now": now, "most": limit}
             for row in connection.execute(candidates_statement(), values):
@@ -108,21 +111,20 @@ class SqliteIndex:
 
     def usage(self, connection: Connection, *, agent_id: str, terms: Collection[str]) -> dict[str, int]:
         """Count the agent's live rows at each term, up to `USAGE_BOUND`."""
-        return {
-            term: connection.execute(
-                _usage_statement(), {"query": f"anchors : {encode_terms(agent_id, [term])[0]}"}
-            ).scalar_one()
-            for term in terms
-        }
+        written = {encode_terms(agent_id, [term])[0]: term for term in terms}
+        counts = connection.execute(_usage_statement(), {"terms": json.dumps(list(written))})
+        return {written[term]: count for term, count in counts}
 
-    def add(self, connection: Connection, row: StandingIntent) -> None:
-        """Make sure that the trigger indexed the row.
+    def add(self, connection: Connection, rows: Sequence[StandingIntent]) -> None:
+        """Make sure that the trigger indexed the rows.
 
         Raises:
             SchemaMismatch: it did not; a batch rebuild by a host's migration drops triggers silently.
         """
-        indexed = connection.execute(_indexed_statement(), {"key": row.key}).one_or_none()
-        if indexed is None or (indexed.anchors, indexed.scope) != (row.anchors, row.scope):
+        missing = {(row.key, row.anchors, row.scope) for row in rows}
+        for some in batched([row.key for row in rows], ROWS_PER_QUERY):
+            missing.difference_update(map(tuple, connection.execute(_indexed_statement(), {"keys": some})))
+        if missing:
             raise SchemaMismatch(
                 "The full-text index did not follow a new intent: the triggers of standing_intents are missing.",
                 "Run `intents doctor --repair` on this database.",

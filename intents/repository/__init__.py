@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from intents.errors import TransitionNotAllowed
@@ -101,6 +102,17 @@ class IntentRepository:
         """Create an intent; see `IntentService.create`."""
         return creation.create(self._work, draft, by=by, turn_id=turn_id, session_id=session_id)
 
+    def create_many(
+        self,
+        drafts: Sequence[IntentCreate],
+        *,
+        by: Identity,
+        turn_id: str | None = None,
+        session_id: str | None = None,
+    ) -> builtins.list[IntentRead]:
+        """Create all intents or none; see `IntentService.create_many`."""
+        return creation.create_many(self._work, drafts, by=by, turn_id=turn_id, session_id=session_id)
+
     def get(self, intent_id: str) -> IntentRead:
         """Return one intent; see `IntentService.get`."""
         with self._work.reading():
@@ -125,7 +137,7 @@ class IntentRepository:
             if status is Status.EXPIRED:
                 raise TransitionNotAllowed(row.id, "arm", status.value, "has_expired")
             if status is not Status.ARMED:
-                journal.move(self._work.session, row, "arm", now=now, actor=actor)
+                journal.move(self._work, row, "arm", now=now, actor=actor)
             return reading.as_read(row, now)
 
     def cancel(self, intent_id: str, *, by: Identity | Admin, reason: str | None = None) -> IntentRead:
@@ -137,8 +149,8 @@ class IntentRepository:
             if effective_status(row, now) is Status.EXPIRED:
                 raise TransitionNotAllowed(row.id, "cancel", Status.EXPIRED.value)
             if row.status != Status.CANCELLED:
-                journal.move(self._work.session, row, "cancel", now=now, actor=actor, detail=_clean(reason))
-                self._work.session.flush()
+                journal.move(self._work, row, "cancel", now=now, actor=actor, detail=_clean(reason))
+                self._work.flush()
                 self._work.index.remove(self._work.connection, [row.key])
             return reading.as_read(row, now)
 

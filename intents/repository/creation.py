@@ -3,30 +3,38 @@
 from __future__ import annotations
 
 import uuid
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
-from sqlalchemy import select
+from sqlalchemy import bindparam, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from intents import keys, lifecycle
 from intents.context import Block
 from intents.errors import InvalidIntent, InvalidTrigger
-from intents.index.base import encode_terms
+from intents.index.base import ROWS_PER_QUERY, batched, encode_terms
 from intents.models import StandingIntent
 from intents.policy import actor_name
 from intents.repository import journal
 from intents.repository.reading import as_read
+from intents.repository.work import BATCH
 from intents.schemas import MAX_LIFETIME, Identity, IntentCreate, IntentRead, Turn
 from intents.triggers import advise, anchor_candidates, canonical_keywords, choose_anchors, compile_trigger
 
 if TYPE_CHECKING:
+    from intents.lifecycle import Moved
     from intents.repository.work import Work
     from intents.schemas import Limits
     from intents.triggers import CompiledTrigger
 
+
+_COLUMNS = tuple(column.key for column in StandingIntent.__mapper__.column_attrs if column.key != "key")
+_INSERT = insert(StandingIntent)
+_KEYS = select(StandingIntent.key, StandingIntent.id).where(StandingIntent.id.in_(bindparam("ids", expanding=True)))
 
 #: Advice with an intent that was there already.
 TWIN = "An identical live intent was there already and is returned; its budget, cooldown, expiry and status stand."
@@ -42,80 +50,157 @@ class _Target:
     sender_id: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """A draft that was judged and compiled; only the database has not been asked yet."""
+
+    row: StandingIntent
+    compiled: CompiledTrigger
+    moves: Sequence[Moved]
+
+
 def create(work: Work, draft: IntentCreate, *, by: Identity, turn_id: str | None, session_id: str | None) -> IntentRead:
     """Create an intent, or return the identical live one; see `IntentService.create`."""
-    owner = work.settings.owners.require_owner(by, "create")
-    source = _source(by, turn_id, session_id)
-    _check_limits(draft, work.settings.limits)
-    language = work.settings.analyzer.require(draft.language)
+    author = _Author.of(work, by, turn_id, session_id)
+    now = work.settings.now()
+    return _store(work, [_prepare(work, draft, author, now)], author, now)[0]
+
+
+def create_many(
+    work: Work, drafts: Sequence[IntentCreate], *, by: Identity, turn_id: str | None, session_id: str | None
+) -> list[IntentRead]:
+    """Create all intents or none; see `IntentService.create_many`."""
+    if len(drafts) > BATCH:
+        raise InvalidIntent("drafts", f"one call takes up to {BATCH:,}; divide them among several.")
+    author = _Author.of(work, by, turn_id, session_id)
+    now = work.settings.now()
+    prepared = []
+    for number, draft in enumerate(drafts):
+        try:
+            prepared.append(_prepare(work, draft, author, now))
+        except InvalidIntent as error:
+            raise error.within(f"drafts[{number}]") from error
+    return _store(work, prepared, author, now) if prepared else []
+
+
+@dataclass(frozen=True, slots=True)
+class _Author:
+    """Who creates, on which turn and in which session."""
+
+    identity: Identity
+    owner: str
+    turn_id: str | None
+    turn_key: str | None
+    session_id: str | None
+
+    @classmethod
+    def of(cls, work: Work, by: Identity, turn_id: str | None, session_id: str | None) -> _Author:
+        owner = work.settings.owners.require_owner(by, "create")
+        source = _source(by, turn_id, session_id)
+        return cls(by, owner, source.id, keys.turn_key(work.agent_id, by, source.id), source.session_id)
+
+
+def _prepare(work: Work, draft: IntentCreate, author: _Author, now: datetime) -> _Prepared:
+    limits, analyzer, by = work.settings.limits, work.settings.analyzer, author.identity
+    _check_limits(draft, limits)
+    language = analyzer.require(draft.language)
     compiled = compile_trigger(
         draft.trigger_keywords,
         exclude=draft.exclude_keywords,
         language=language,
         within=draft.within,
-        analyzer=work.settings.analyzer,
+        analyzer=analyzer,
     )
-    target = _target(draft, by, owner)
-    now = work.settings.now()
+    target = _target(draft, by, author.owner)
     _check_line(work, draft, now)
-    expires_at = _expiry(draft, now, work.settings.limits)
-    fingerprint = _fingerprint(work, draft, by, target, language)
-    advice = advise(compiled)
+    row = StandingIntent(
+        id=str(uuid.uuid4()),
+        agent_id=work.agent_id,
+        description=draft.description,
+        trigger_keywords=list(draft.trigger_keywords),
+        exclude_keywords=list(draft.exclude_keywords),
+        language=language,
+        within=draft.within,
+        clauses=compiled.to_json(),
+        scope=keys.scope_term(work.agent_id, target.channel_key, target.sender_key),
+        analyzer_version=work.settings.analyzer_version(language),
+        channel_scope=draft.channel_scope,
+        channel_key=target.channel_key,
+        conversation_id=target.conversation_id,
+        sender_scope=draft.sender_scope,
+        sender_key=target.sender_key,
+        sender_id=target.sender_id,
+        creator_provider=by.provider,
+        creator_account=by.account_id,
+        creator_sender=author.owner,
+        creator_conversation=by.conversation_id,
+        source_session_id=author.session_id,
+        source_turn_key=author.turn_key,
+        fingerprint=_fingerprint(work, draft, by, target, language),
+        expires_at=_expiry(draft, now, limits),
+        max_fires=draft.max_fires or limits.max_fires,
+        cooldown_seconds=(limits.cooldown if draft.cooldown is None else draft.cooldown).total_seconds(),
+        created_at=now,
+        updated_at=now,
+        version=1,
+    )
+    moves = [journal.CREATED]
+    if draft.armed:
+        moves.append(lifecycle.advance("arm", row, now=now))
+    return _Prepared(row, compiled, moves)
 
+
+def _store(work: Work, prepared: Sequence[_Prepared], author: _Author, now: datetime) -> list[IntentRead]:
     with work.writing():
-        existing = _live_twin(work, fingerprint, now)
-        if existing is not None:
-            return as_read(existing, now, advice=(*advice, TWIN))
-        row = StandingIntent(
-            id=str(uuid.uuid4()),
-            agent_id=work.agent_id,
-            description=draft.description,
-            trigger_keywords=list(draft.trigger_keywords),
-            exclude_keywords=list(draft.exclude_keywords),
-            language=language,
-            within=draft.within,
-            clauses=compiled.to_json(),
-            anchors=anchors_of(work, compiled),
-            scope=keys.scope_term(work.agent_id, target.channel_key, target.sender_key),
-            analyzer_version=work.settings.analyzer_version(language),
-            channel_scope=draft.channel_scope,
-            channel_key=target.channel_key,
-            conversation_id=target.conversation_id,
-            sender_scope=draft.sender_scope,
-            sender_key=target.sender_key,
-            sender_id=target.sender_id,
-            creator_provider=by.provider,
-            creator_account=by.account_id,
-            creator_sender=owner,
-            creator_conversation=by.conversation_id,
-            source_session_id=source.session_id,
-            source_turn_key=keys.turn_key(work.agent_id, by, source.id),
-            fingerprint=fingerprint,
-            expires_at=expires_at,
-            max_fires=draft.max_fires or work.settings.limits.max_fires,
-            cooldown_seconds=(
-                work.settings.limits.cooldown if draft.cooldown is None else draft.cooldown
-            ).total_seconds(),
-            created_at=now,
-            updated_at=now,
-        )
-        moves = [journal.CREATED]
-        if draft.armed:
-            moves.append(lifecycle.advance("arm", row, now=now))
         try:
-            with work.savepoint_for_race():
-                work.session.add(row)
-                work.session.flush()
+            stored = _write_missing(work, prepared, now)
         except IntegrityError:
             # A rival's insert was committed between the look and ours; only dialects without a database lock allow it.
-            twin = _live_twin(work, fingerprint, now)
-            if twin is None:
-                raise
-            return as_read(twin, now, advice=(*advice, TWIN))
-        work.index.add(work.connection, row)
-        for moved in moves:
-            journal.record(work.session, row, moved, now=now, actor=actor_name(by), turn_id=source.id)
-        return as_read(row, now, advice=advice)
+            # A second look sees it.
+            stored = _write_missing(work, prepared, now)
+        actor = actor_name(author.identity)
+        results = []
+        for each in prepared:
+            row, advice = stored[each.row.fingerprint], advise(each.compiled)
+            if row is each.row:
+                for moved in each.moves:
+                    journal.record(work, row, moved, now=now, actor=actor, turn_id=author.turn_id)
+            else:
+                advice = (*advice, TWIN)
+            results.append(as_read(row, now, advice=advice))
+        return results
+
+
+def _write_missing(work: Work, prepared: Sequence[_Prepared], now: datetime) -> dict[str, StandingIntent]:
+    """Write the rows that have no live twin, in the table or before them; return what is stored by fingerprint."""
+    stored = _live_twins(work, [each.row.fingerprint for each in prepared], now)
+    missing: dict[str, _Prepared] = {}
+    for each in prepared:
+        if each.row.fingerprint not in stored:
+            missing.setdefault(each.row.fingerprint, each)
+    fresh = list(missing.values())
+    if fresh:
+        choose_anchors_of(work, [(each.row, each.compiled) for each in fresh])
+        with work.savepoint_for_race():
+            _insert(work, [each.row for each in fresh])
+    return {**stored, **{each.row.fingerprint: each.row for each in fresh}}
+
+
+def _insert(work: Work, rows: Sequence[StandingIntent]) -> None:
+    """Write new rows together and learn their keys.
+
+    They are no objects of the session: a unit of work for each costs more than all the rest.
+    """
+    values = [{name: getattr(row, name) for name in _COLUMNS} for row in rows]
+    if len(rows) == 1:
+        rows[0].key = work.connection.execute(_INSERT, values[0]).inserted_primary_key.key  # type: ignore[union-attr]
+    else:
+        work.connection.execute(_INSERT, values)
+        by_id = {row.id: row for row in rows}
+        for ids in batched(by_id, ROWS_PER_QUERY):
+            for key, intent_id in work.connection.execute(_KEYS, {"ids": ids}):
+                by_id[intent_id].key = key
+    work.index.add(work.connection, rows)
 
 
 def _source(by: Identity, turn_id: str | None, session_id: str | None) -> Turn:
@@ -205,27 +290,39 @@ def _fingerprint(work: Work, draft: IntentCreate, by: Identity, target: _Target,
     )
 
 
-def _live_twin(work: Work, fingerprint: str, now: datetime) -> StandingIntent | None:
-    row = work.session.scalars(
-        select(StandingIntent)
-        .where(
-            StandingIntent.agent_id == work.agent_id,
-            StandingIntent.fingerprint == fingerprint,
-            lifecycle.is_live_sql(StandingIntent),
+def _live_twins(work: Work, fingerprints: Sequence[str], now: datetime) -> dict[str, StandingIntent]:
+    """Return the live intents with these fingerprints, expired ones written down as such and left out."""
+    twins: dict[str, StandingIntent] = {}
+    for some in batched(fingerprints, ROWS_PER_QUERY):
+        rows = work.session.scalars(
+            select(StandingIntent)
+            .where(
+                StandingIntent.agent_id == work.agent_id,
+                StandingIntent.fingerprint.in_(some),
+                lifecycle.is_live_sql(StandingIntent),
+            )
+            .order_by(StandingIntent.key)
+            .with_for_update(),
+            execution_options={"populate_existing": True},
         )
-        .with_for_update(),
-        execution_options={"populate_existing": True},
-    ).one_or_none()
-    if row is not None and lifecycle.permits("expire", row, now):
-        # Expiry is lazy, but the unique index counts stored statuses: make room before the twin is written.
-        journal.move(work.session, row, "expire", now=now, actor=journal.BY_SWEEP)
-        work.session.flush()
-        work.index.remove(work.connection, [row.key])
-        return None
-    return row
+        twins.update({row.fingerprint: row for row in rows})
+    expired = [row for row in twins.values() if lifecycle.permits("expire", row, now)]
+    if expired:
+        # Expiry is lazy, but the unique index counts stored statuses: make room before the new row is written.
+        for row in expired:
+            journal.move(work, row, "expire", now=now, actor=journal.BY_SWEEP)
+            del twins[row.fingerprint]
+        work.flush()
+        work.index.remove(work.connection, [row.key for row in expired])
+    return twins
 
 
-def anchors_of(work: Work, compiled: CompiledTrigger) -> str:
-    """Choose the anchors of a trigger where the agent has fewest, and write them for the index."""
-    usage = work.index.usage(work.connection, agent_id=work.agent_id, terms=anchor_candidates(compiled))
-    return " ".join(encode_terms(work.agent_id, choose_anchors(compiled, usage)))
+def choose_anchors_of(work: Work, triggers: Sequence[tuple[StandingIntent, CompiledTrigger]]) -> None:
+    """Give rows their anchors: for each entry where the agent has fewest, the rows before it counted."""
+    candidates = [anchor_candidates(compiled) for _, compiled in triggers]
+    usage = work.index.usage(work.connection, agent_id=work.agent_id, terms=frozenset().union(*candidates))
+    counts = Counter(usage)
+    for row, compiled in triggers:
+        anchors = choose_anchors(compiled, counts)
+        counts.update(anchors)
+        row.anchors = " ".join(encode_terms(work.agent_id, anchors))

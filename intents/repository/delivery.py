@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import bindparam, select
+from sqlalchemy import bindparam, insert, select
+from sqlalchemy.dialects import postgresql, sqlite
 
 from intents import keys
 from intents.errors import InvalidIntent
@@ -24,18 +26,29 @@ if TYPE_CHECKING:
 
 LAPSED = "the hold lapsed"
 
-
-def turn_row(work: Work, turn_key: str | None, *, lock: bool = False) -> IntentTurn | None:
-    """Return the row of a turn by its key; None when it never fired anything or has no id."""
-    if turn_key is None:
-        return None
-    statement = select(IntentTurn).where(IntentTurn.agent_id == work.agent_id, IntentTurn.turn_key == turn_key)
-    if lock:
-        statement = statement.with_for_update()
-    return work.session.scalars(statement, execution_options={"populate_existing": True}).one_or_none()
+_WRITE_FIRINGS = insert(IntentFiring)
 
 
-def may_fire_again(turn: IntentTurn | Row[Any], now: datetime) -> bool:
+@dataclass(frozen=True, slots=True)
+class OpenTurn:
+    """A turn that is about to fire: its row's key, its id, and until when its firings wait for their reply."""
+
+    key: int
+    turn_id: str | None
+    held_until: datetime | None
+
+
+def _turn_row(work: Work, turn_key: str) -> IntentTurn | None:
+    """Return and lock the row of a turn; None when it never fired anything."""
+    return work.session.scalars(
+        select(IntentTurn)
+        .where(IntentTurn.agent_id == work.agent_id, IntentTurn.turn_key == turn_key)
+        .with_for_update(),
+        execution_options={"populate_existing": True},
+    ).one_or_none()
+
+
+def _may_fire_again(turn: IntentTurn | Row[Any], now: datetime) -> bool:
     """Whether what a known turn fired was given back, or is held by a hold that has lapsed."""
     return turn.delivery == "released" or (turn.held_until is not None and turn.held_until <= now)
 
@@ -52,7 +65,7 @@ def answered(work: Work, reading: TurnReading, now: datetime) -> Matches | None:
     if reading.key is None:
         return None
     turn = work.connection.execute(_answer_statement(), {"agent_id": work.agent_id, "turn_key": reading.key}).first()
-    if turn is None or may_fire_again(turn, now):
+    if turn is None or _may_fire_again(turn, now):
         return None
     rows = work.session.execute(
         select(IntentFiring, StandingIntent)
@@ -67,12 +80,70 @@ def answered(work: Work, reading: TurnReading, now: datetime) -> Matches | None:
     )
 
 
+@cache
+def _claim_statement(dialect: str) -> Any:
+    insert_of: Any = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}[dialect]
+    return (
+        insert_of(IntentTurn)
+        .on_conflict_do_nothing(index_elements=[IntentTurn.agent_id, IntentTurn.turn_key])
+        .returning(IntentTurn.key)
+    )
+
+
+def open_turn(work: Work, reading: TurnReading, *, context: str, hold: bool, now: datetime) -> OpenTurn | None:
+    """Write the turn's row before it fires, so that two processes with one turn id meet here.
+
+    Returns:
+        The turn; None when its id was answered already.
+    """
+    turn = reading.turn
+    held_until = now + work.settings.limits.hold_for if hold else None
+    state = {
+        "delivery": "held" if hold else "delivered",
+        "held_until": held_until,
+        "context": context,
+        "matched_at": now,
+    }
+    new = {"agent_id": work.agent_id, "turn_key": reading.key, "turn_id": turn.id, "session_id": turn.session_id}
+    statement = _claim_statement(work.connection.dialect.name)
+    key = work.connection.execute(statement, {**new, "sent_at": turn.at, **state}).scalar()
+    if key is not None:
+        return OpenTurn(key, turn.id, held_until)
+    assert reading.key is not None  # noqa: S101 - a turn without an id meets no other
+    row = _turn_row(work, reading.key)
+    if row is None or not _may_fire_again(row, now):
+        return None
+    if row.delivery == "held":
+        release_lapsed(work, row.key, now=now)
+    for name, value in state.items():
+        setattr(row, name, value)
+    work.session.flush()
+    return OpenTurn(row.key, row.turn_id, held_until)
+
+
+def write_firings(work: Work, turn: OpenTurn, firing: Sequence[tuple[StandingIntent, str]], *, now: datetime) -> None:
+    """Write down which rows fire on a turn, by which keyword, and when each fired before."""
+    work.connection.execute(
+        _WRITE_FIRINGS,
+        [
+            {
+                "turn_key": turn.key,
+                "intent_key": row.key,
+                "entry": keyword,
+                "fired_at": now,
+                "previous_fired_at": row.last_fired_at,
+            }
+            for row, keyword in firing
+        ],
+    )
+
+
 def confirm(work: Work, turn: Turn) -> int:
     """Settle a held turn as delivered; see `IntentService.confirm`."""
     key = _required_key(work, turn)
     with work.writing():
         now = work.settings.now()
-        held = turn_row(work, key, lock=True)
+        held = _turn_row(work, key)
         if held is None or held.held_until is None or held.held_until <= now:
             return 0
         firings = _firings(work, held)
@@ -83,9 +154,9 @@ def confirm(work: Work, turn: Turn) -> int:
             row.rearm_at = firing.fired_at + row.cooldown
             row.updated_at = now
             if not row.has_budget(now):
-                journal.move(work.session, row, "complete", now=now, actor=journal.BY_TURN, turn_id=held.turn_id)
+                journal.move(work, row, "complete", now=now, actor=journal.BY_TURN, turn_id=held.turn_id)
         held.delivery, held.held_until = "delivered", None
-        work.session.flush()
+        work.flush()
         work.index.remove(work.connection, [row.key for _, row in firings if not row.is_live])
     return len(firings)
 
@@ -94,7 +165,7 @@ def release(work: Work, turn: Turn, *, reason: str | None) -> int:
     """Give the firings of a held turn back; see `IntentService.release`."""
     key = _required_key(work, turn)
     with work.writing():
-        held = turn_row(work, key, lock=True)
+        held = _turn_row(work, key)
         if held is None or held.delivery != "held":
             return 0
         firings = _firings(work, held)
@@ -108,7 +179,7 @@ def release_lapsed(work: Work, turn_key: int, *, now: datetime) -> int:
     Returns:
         How many rows were moved; 0 when somebody settled the turn meanwhile.
     """
-    work.session.flush()
+    work.flush()
     held = work.session.get_one(IntentTurn, turn_key, with_for_update=True, populate_existing=True)
     if held.held_until is None or held.held_until > now:
         return 0
@@ -131,7 +202,7 @@ def _release_turn(
             moved += 1
         firing.released_at = now
     held.delivery, held.held_until = "released", None
-    work.session.flush()
+    work.flush()
     work.index.remove(work.connection, [row.key for _, row in firings if not row.is_live])
     return moved
 
@@ -144,7 +215,7 @@ def _settles(work: Work, held: IntentTurn, row: StandingIntent, now: datetime) -
     if row.held_turn_key != held.key:
         return False
     if row.has_expired(now):
-        journal.move(work.session, row, "expire", now=now, actor=journal.BY_SWEEP)
+        journal.move(work, row, "expire", now=now, actor=journal.BY_SWEEP)
         return False
     return True
 
@@ -166,7 +237,7 @@ def _give_back(
         "rearm_at": None if previous is None else previous + timedelta(seconds=row.cooldown_seconds),
         "held_turn_key": None,
     }
-    journal.move(work.session, row, "release", now=now, actor=actor, turn_id=turn_id, detail=detail, changes=changes)
+    journal.move(work, row, "release", now=now, actor=actor, turn_id=turn_id, detail=detail, changes=changes)
 
 
 def _firings(work: Work, turn: IntentTurn) -> Sequence[tuple[IntentFiring, StandingIntent]]:

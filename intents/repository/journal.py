@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from intents import lifecycle
 from intents.lifecycle import Moved, Status
-from intents.models import IntentEvent, StandingIntent
+from intents.models import StandingIntent
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from sqlalchemy.orm import Session
+    from intents.repository.work import Work
 
 #: Actors that are no person.
 BY_TURN = "turn"
@@ -23,7 +23,7 @@ CREATED = Moved("create", None, Status.PENDING)
 
 
 def record(
-    session: Session,
+    work: Work,
     row: StandingIntent,
     moved: Moved,
     *,
@@ -32,24 +32,24 @@ def record(
     turn_id: str | None = None,
     detail: str | None = None,
 ) -> None:
-    """Write one line of a flushed row's log."""
-    session.add(
-        IntentEvent(
-            agent_id=row.agent_id,
-            intent_key=row.key,
-            event=moved.event,
-            from_status=moved.source,
-            to_status=moved.target,
-            at=now,
-            turn_id=turn_id,
-            actor=actor,
-            detail=detail,
-        )
+    """Keep one line of a stored row's log; `Work.flush` writes all lines together, after the rows."""
+    work.log.append(
+        {
+            "agent_id": row.agent_id,
+            "intent_key": row.key,
+            "event": moved.event,
+            "from_status": moved.source,
+            "to_status": moved.target,
+            "at": now,
+            "turn_id": turn_id,
+            "actor": actor,
+            "detail": detail,
+        }
     )
 
 
 def move(
-    session: Session,
+    work: Work,
     row: StandingIntent,
     event: str,
     *,
@@ -59,10 +59,10 @@ def move(
     detail: str | None = None,
     changes: dict[str, Any] | None = None,
 ) -> None:
-    """Advance a flushed row by one event of the lifecycle table and log it.
+    """Advance a stored row by one event of the lifecycle table and log it.
 
     Raises:
         TransitionNotAllowed: the table or a guard refuses; row and log are as before.
     """
     moved = lifecycle.advance(event, row, now=now, changes=changes)
-    record(session, row, moved, now=now, actor=actor, turn_id=turn_id, detail=detail)
+    record(work, row, moved, now=now, actor=actor, turn_id=turn_id, detail=detail)

@@ -10,16 +10,16 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import select
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy import bindparam, select
 
 from intents.context import Block
 from intents.errors import ConcurrentUpdate, InvalidIntent, InvocationExpired
-from intents.index.base import any_stale_statement, stale_statement
+from intents.index.base import any_stale, stale_statement
 from intents.lifecycle import Status
-from intents.models import IntentFiring, IntentTurn, StandingIntent
+from intents.models import IntentTurn, StandingIntent
 from intents.repository import delivery, journal
 from intents.repository.judging import TurnReading, outcomes
 from intents.repository.reading import as_read
@@ -27,6 +27,8 @@ from intents.repository.work import Undo
 from intents.schemas import Match, Matches, Turn
 
 if TYPE_CHECKING:
+    from sqlalchemy import Row, Select
+
     from intents.invocation import Invocation
     from intents.repository.work import Work
 
@@ -65,11 +67,23 @@ def look(work: Work, turn: Turn, *, hold: bool = False, invocation: Invocation |
         return Sighting(reading, skipped(late))
     now = work.settings.now()
     with work.reading():
-        candidates, truncated = _candidates(work, reading, now)
-        # Asked second: what a rival with the same id took away from the candidates is then seen as its answer.
-        earlier = delivery.answered(work, reading, now)
+        found = work.index.candidates(
+            work.connection,
+            agent_id=work.agent_id,
+            terms=reading.text.terms,
+            scopes=reading.scopes,
+            now=now,
+            limit=work.settings.limits.candidates + 1,
+        )
+        # Asked afterwards: what a rival with the same id took away from the candidates is then seen as its answer.
+        probe = _probe(work, reading)
+        if probe.stale:
+            found = _with_stale(work, reading, found, now)
+            probe = _probe(work, reading)
+        earlier = delivery.answered(work, reading, now) if probe.known else None
     if earlier is not None:
         return Sighting(reading, earlier)
+    candidates, truncated = _bounded(found, work.settings.limits.candidates)
     completed = [row.key for row in candidates if reading.decide(row).fires]
     if not completed:
         return Sighting(reading, Matches(truncated=truncated), truncated=truncated)
@@ -83,27 +97,36 @@ def warn_of_truncation(sighting: Sighting) -> None:
         log.warning("A turn met more than %d candidates; the younger ones were not looked at.", most)
 
 
-def _candidates(work: Work, reading: TurnReading, now: datetime) -> tuple[list[Any], bool]:
-    most = work.settings.limits.candidates
-    connection = work.connection
-    found = work.index.candidates(
-        connection,
-        agent_id=work.agent_id,
-        terms=reading.text.terms,
-        scopes=reading.scopes,
-        now=now,
-        limit=most + 1,
+def _bounded(found: Sequence[Any], most: int) -> tuple[Sequence[Any], bool]:
+    return found[:most], len(found) > most
+
+
+@cache
+def _probe_statement(versions: int) -> Select[*tuple[Any, ...]]:
+    # Subqueries of one table each: SQLite then always takes the unique index; of a join it may scan the turns.
+    turn = select(IntentTurn.key).where(
+        IntentTurn.agent_id == bindparam("agent_id"), IntentTurn.turn_key == bindparam("turn_key")
     )
+    return select(any_stale(versions).label("stale"), turn.exists().label("known"))
+
+
+def _probe(work: Work, reading: TurnReading) -> Row[Any]:
+    """Ask two things at once: whether rows of another analyzer exist, and whether the turn's id is known."""
+    values = {"turn_key": reading.key, **_stale_values(work)}
+    return work.connection.execute(_probe_statement(len(values) - 2), values).one()
+
+
+def _stale_values(work: Work) -> dict[str, Any]:
     versions = sorted(work.settings.analyzer_versions())
-    values: dict[str, Any] = {"agent_id": work.agent_id}
-    values.update({f"v{number}": version for number, version in enumerate(versions)})
-    stale: Sequence[Any] = ()
-    if connection.execute(any_stale_statement(len(versions)), values).scalar_one():
-        values.update(scopes=list(reading.scopes), now=now, most=most + 1)
-        stale = connection.execute(stale_statement(len(versions)), values).all()
-    rows = {row.key: row for row in (*found, *stale)}
-    oldest_first = [rows[key] for key in sorted(rows)]
-    return oldest_first[:most], len(oldest_first) > most
+    return {"agent_id": work.agent_id, **{f"v{number}": version for number, version in enumerate(versions)}}
+
+
+def _with_stale(work: Work, reading: TurnReading, found: Sequence[Any], now: datetime) -> list[Any]:
+    values = _stale_values(work)
+    statement = stale_statement(len(values) - 1)
+    values.update(scopes=list(reading.scopes), now=now, most=work.settings.limits.candidates + 1)
+    rows = {row.key: row for row in (*found, *work.connection.execute(statement, values))}
+    return [rows[key] for key in sorted(rows)]
 
 
 def fire(work: Work, sighting: Sighting, *, hold: bool, invocation: Invocation | None) -> Matches:
@@ -126,28 +149,39 @@ def _fire(work: Work, sighting: Sighting, *, hold: bool, invocation: Invocation 
         if invocation is not None:
             invocation.assert_active()
         now = work.settings.now()
-        turn_row = None if delivery.answered(work, reading, now) else _open_turn(work, reading, hold=hold, now=now)
-        if turn_row is None:
-            earlier = delivery.answered(work, reading, now)
-            if earlier is None:
-                raise ConcurrentUpdate("Another process answered the same turn id first.", transaction_lost=True)
-            return earlier
         block = Block(work.settings.limits.context_chars)
-        fired: list[tuple[StandingIntent, str]] = []
-        for row, verdict in outcomes(_locked_rows(work, sighting.keys), reading, now, block):
-            if verdict.rule is None and verdict.keyword is not None:
-                _fire_row(work, row, turn_row, keyword=verdict.keyword, now=now)
-                fired.append((row, verdict.keyword))
+        firing = [
+            (row, verdict.keyword)
+            for row, verdict in outcomes(_locked_rows(work, sighting.keys), reading, now, block)
+            if verdict.rule is None and verdict.keyword is not None
+        ]
         context = block.text()
-        if context is None:
+        turn = None
+        if context is not None:
+            turn = delivery.open_turn(work, reading, context=context, hold=hold, now=now)
+        if turn is None:
+            # Nothing fires any more, or the id is known: a rival may have fired the same turn since the look.
+            earlier = delivery.answered(work, reading, now)
+            if earlier is not None:
+                return earlier
+            if context is not None:
+                raise ConcurrentUpdate("Another process answered the same turn id first.", transaction_lost=True)
             raise Undo
-        turn_row.context = context
-        work.session.flush()
-        work.index.remove(work.connection, [row.key for row, _ in fired if not row.is_live])
+        for row, _ in firing:
+            if row.hold_has_lapsed(now):
+                assert row.held_turn_key is not None  # noqa: S101 - a lapsed hold has a turn
+                delivery.release_lapsed(work, row.held_turn_key, now=now)
+        delivery.write_firings(work, turn, firing, now=now)
+        for row, keyword in firing:
+            _fire_row(work, row, turn, keyword=keyword, now=now)
+        work.flush()
+        retired = [row.key for row, _ in firing if not row.is_live]
+        if retired:
+            work.index.remove(work.connection, retired)
         if invocation is not None:
             invocation.assert_active()
         return Matches(
-            matches=tuple(Match(intent=as_read(row, now), keyword=keyword) for row, keyword in fired),
+            matches=tuple(Match(intent=as_read(row, now), keyword=keyword) for row, keyword in firing),
             context=context,
             truncated=sighting.truncated,
         )
@@ -165,71 +199,24 @@ def _locked_rows(work: Work, chosen: Sequence[int]) -> Sequence[StandingIntent]:
     ).all()
 
 
-def _open_turn(work: Work, reading: TurnReading, *, hold: bool, now: datetime) -> IntentTurn | None:
-    """Write the turn's row first, so that two processes with one turn id meet here; None when a rival was first."""
-    turn_row = delivery.turn_row(work, reading.key, lock=True)
-    if turn_row is not None and not delivery.may_fire_again(turn_row, now):
-        return None
-    if turn_row is not None and turn_row.delivery == "held":
-        delivery.release_lapsed(work, turn_row.key, now=now)
-    if turn_row is None:
-        turn_row = IntentTurn(
-            agent_id=work.agent_id,
-            turn_key=reading.key,
-            turn_id=reading.turn.id,
-            session_id=reading.turn.session_id,
-            sent_at=reading.turn.at,
-            context="",
-        )
-    turn_row.delivery = "held" if hold else "delivered"
-    turn_row.held_until = now + work.settings.limits.hold_for if hold else None
-    turn_row.matched_at = now
-    try:
-        with work.savepoint_for_race():
-            # Added inside: making the savepoint flushes what is pending, and that must not be the turn.
-            work.session.add(turn_row)
-            work.session.flush()
-    except IntegrityError:
-        return None
-    return turn_row
-
-
-def _fire_row(work: Work, row: StandingIntent, turn_row: IntentTurn, *, keyword: str, now: datetime) -> None:
-    def move(event: str, *, detail: str | None = None, changes: dict[str, Any] | None = None) -> None:
-        journal.move(
-            work.session,
-            row,
-            event,
-            now=now,
-            actor=journal.BY_TURN,
-            turn_id=turn_row.turn_id,
-            detail=detail,
-            changes=changes,
-        )
-
-    if row.hold_has_lapsed(now):
-        assert row.held_turn_key is not None  # noqa: S101 - a lapsed hold has a turn
-        delivery.release_lapsed(work, row.held_turn_key, now=now)
+def _fire_row(work: Work, row: StandingIntent, turn: delivery.OpenTurn, *, keyword: str, now: datetime) -> None:
+    move = partial(journal.move, work, row, now=now, actor=journal.BY_TURN, turn_id=turn.turn_id)
     if row.status == Status.FIRED:
         move("rearm")
-    previous = row.last_fired_at
-    held = turn_row.held_until is not None
+    held = turn.held_until is not None
     move(
         "fire",
         detail=keyword,
         changes={
             "fire_count": row.fire_count + 1,
             "last_fired_at": now,
-            "rearm_at": turn_row.held_until if held else now + row.cooldown,
-            "held_turn_key": turn_row.key if held else None,
+            "rearm_at": turn.held_until if held else now + row.cooldown,
+            "held_turn_key": turn.key if held else None,
         },
-    )
-    work.session.add(
-        IntentFiring(turn_key=turn_row.key, intent_key=row.key, entry=keyword, fired_at=now, previous_fired_at=previous)
     )
     if not held and not row.has_budget(now):
         # The database checks each status change against the table, and knows no step from armed to done.
-        work.session.flush()
+        work.flush()
         move("complete")
 
 

@@ -13,7 +13,7 @@ from intents.errors import InvalidIntent
 from intents.index.base import stale_gaps
 from intents.lifecycle import is_live_sql
 from intents.models import StandingIntent
-from intents.repository.creation import anchors_of
+from intents.repository.creation import choose_anchors_of
 from intents.repository.work import check_batch
 from intents.schemas import ReindexResult
 from intents.triggers import compile_trigger
@@ -62,8 +62,8 @@ def _renew(work: Work, row: StandingIntent) -> bool:
     except InvalidIntent:
         return False
     row.clauses = compiled.to_json()
-    row.anchors = anchors_of(work, compiled)
+    choose_anchors_of(work, [(row, compiled)])
     row.analyzer_version = work.settings.analyzer_version(row.language)
     work.session.flush()
-    work.index.add(work.connection, row)
+    work.index.add(work.connection, [row])
     return True

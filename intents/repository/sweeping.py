@@ -92,6 +92,7 @@ def _bulk(work: Work, event: str, *, now: datetime, limit: int) -> int:
     if not keys:
         return 0
     picked = StandingIntent.key.in_(keys)
+    work.flush()
     work.session.execute(
         insert(IntentEvent).from_select(
             ["agent_id", "intent_key", "event", "from_status", "to_status", "at", "turn_id", "actor", "detail"],

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import select
+from sqlalchemy import insert, select
 
 from intents import locks
 from intents.errors import IntentNotFound, InvalidIntent
 from intents.index import Prefilter, index_for
-from intents.models import StandingIntent
+from intents.models import IntentEvent, StandingIntent
 from intents.sanitize import has_forbidden_id_characters
 
 if TYPE_CHECKING:
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 #: Largest batch of a sweep, a reindexing or a pruning; PostgreSQL's protocol counts parameters in 16 bits.
 BATCH = 20_000
+
+
+_WRITE_LOG = insert(IntentEvent)
 
 
 class Undo(Exception):
@@ -56,12 +59,14 @@ class Work:
     Attributes:
         owns_transaction: True when the service will roll the whole transaction back on failure, so that no savepoint
             is needed; False in a host's transaction.
+        log: lines of the audit log that the next `flush` writes.
     """
 
     session: Session
     settings: Settings
     index: Prefilter
     owns_transaction: bool
+    log: list[dict[str, Any]] = field(default_factory=list)
 
     @classmethod
     def of(cls, session: Session, settings: Settings, *, owns_transaction: bool) -> Work:
@@ -99,10 +104,19 @@ class Work:
                 self._undone_on_failure(),
             ):
                 yield
-                self.session.flush()
+                self.flush()
         except Undo:
             if self.owns_transaction:
                 self.session.rollback()
+        finally:
+            self.log.clear()
+
+    def flush(self) -> None:
+        """Write what is pending: first the rows, then the lines of their log in one statement."""
+        self.session.flush()
+        if self.log:
+            self.connection.execute(_WRITE_LOG, self.log)
+            self.log.clear()
 
     def _undone_on_failure(self) -> AbstractContextManager[Any]:
         # The service rolls its own transaction back; in a host's, only what was written here may go.

@@ -21,8 +21,9 @@ class _Option(NamedTuple):
 
 
 def anchor_candidates(trigger: CompiledTrigger) -> frozenset[str]:
-    """Return all terms that could become anchors of a trigger: those whose usage `choose_anchors` asks for."""
-    return frozenset(term for entry in trigger.entries for option in _options(entry) for term in option.terms)
+    """Return the terms whose usage `choose_anchors` asks for: those of entries that leave it a choice."""
+    choices = [list(_options(entry)) for entry in trigger.entries]
+    return frozenset(term for options in choices if len(options) > 1 for option in options for term in option.terms)
 
 
 def choose_anchors(trigger: CompiledTrigger, usage: Mapping[str, int]) -> frozenset[str]:
