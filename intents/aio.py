@@ -14,6 +14,7 @@ from intents import transactions
 from intents.invocation import Invocation
 from intents.policy import OwnerPolicy
 from intents.repository import IntentRepository
+from intents.schemas import Matches
 from intents.settings import Clock, Settings
 
 if TYPE_CHECKING:
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
         IntentEventRead,
         IntentRead,
         Limits,
-        Matches,
         PruneResult,
         ReindexResult,
         Statistics,
@@ -155,9 +155,16 @@ class AsyncIntentService:
         """Count the agent's intents; see `IntentService.statistics`."""
         return await self._read(lambda repository: repository.statistics())
 
+    async def count_live(self) -> dict[Status, int]:
+        """Count the agent's live intents by effective status: those that something can still happen to; for gauges."""
+        return await self._read(lambda repository: repository.count_live())
+
     async def history(self, intent_id: str) -> builtins.list[IntentEventRead]:
         """Return an intent's audit log; see `IntentService.history`."""
         return await self._read(lambda repository: repository.history(intent_id))
+
+    def _skip(self, reason: str) -> Matches:
+        return Matches(skipped=reason)
 
     async def _read(self, work: Callable[[IntentRepository], Result]) -> Result:
         return await self._finish(lambda session: transactions.read(session, self.settings, work))

@@ -5,11 +5,10 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from intents.schemas import Matches, Turn
-
 if TYPE_CHECKING:
     from intents.aio import AsyncIntentService
     from intents.invocation import Invocation
+    from intents.schemas import Matches, Turn
     from intents.service import IntentService
 
 log = logging.getLogger(__name__)
@@ -60,10 +59,10 @@ class PromptHook:
         """Return what fired; empty, with ``skipped``, when the turn was not matched."""
         if turn.kind in SWEEPING_KINDS:
             self._service.sweep()
-            return Matches(skipped="kind")
+            return self._service._skip("kind")
         reason = reason_to_skip(turn, invocation)
         if reason is not None:
-            return Matches(skipped=reason)
+            return self._service._skip(reason)
         return self._service.match(turn, invocation=invocation, hold=hold)
 
 
@@ -85,8 +84,8 @@ class AsyncPromptHook:
         """Return what fired; see `PromptHook.matches`."""
         if turn.kind in SWEEPING_KINDS:
             await self._service.sweep()
-            return Matches(skipped="kind")
+            return self._service._skip("kind")
         reason = reason_to_skip(turn, invocation)
         if reason is not None:
-            return Matches(skipped=reason)
+            return self._service._skip(reason)
         return await self._service.match(turn, invocation=invocation, hold=hold)

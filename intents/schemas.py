@@ -233,6 +233,8 @@ class Matches(_Frozen, Sequence[Match]):
         duplicate: True when the turn id was seen before and this is its first answer again.
         skipped: None, or why nothing was decided: ``kind``, ``deadline``, ``cancelled``, ``busy``, ``no_invocation``,
             ``no_conversation``.
+        candidates: how many intents the index proposed; None for a repeated id and for a skipped turn.
+        completed: how many of them the turn's words complete, before time, budget and room are asked; None likewise.
     """
 
     matches: tuple[Match, ...] = ()
@@ -240,6 +242,8 @@ class Matches(_Frozen, Sequence[Match]):
     truncated: bool = False
     duplicate: bool = False
     skipped: str | None = None
+    candidates: int | None = None
+    completed: int | None = None
 
     def __len__(self) -> int:
         return len(self.matches)

@@ -297,6 +297,10 @@ class IntentService:
         """Count the agent's intents by effective status, their firings and turns; reads every row once."""
         return self._read(lambda repository: repository.statistics())
 
+    def count_live(self) -> dict[Status, int]:
+        """Count the agent's live intents by effective status: those that something can still happen to; for gauges."""
+        return self._read(lambda repository: repository.count_live())
+
     def history(self, intent_id: str) -> builtins.list[IntentEventRead]:
         """Return the audit log of one intent, oldest first.
 
@@ -304,6 +308,10 @@ class IntentService:
             IntentNotFound: the agent has none of this id.
         """
         return self._read(lambda repository: repository.history(intent_id))
+
+    def _skip(self, reason: str) -> Matches:
+        """Answer a turn that a hook does not bring before `match`; telemetry counts it here."""
+        return Matches(skipped=reason)
 
     def _read(self, work: Callable[[IntentRepository], Result]) -> Result:
         with self._sessions() as session:

@@ -35,13 +35,12 @@ import logging
 import time
 import weakref
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from intents._version import __version__
-from intents.lifecycle import LIVE, Status
 
 try:
     from opentelemetry import metrics, trace
@@ -55,8 +54,9 @@ if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
     from intents.aio import AsyncIntentService
+    from intents.lifecycle import Status
     from intents.repository import IntentRepository
-    from intents.schemas import IntentCreate, IntentRead, Matches, Statistics, SweepResult, Turn
+    from intents.schemas import IntentCreate, IntentRead, Matches, SweepResult, Turn
     from intents.service import IntentService
 
 __all__ = ["instrument"]
@@ -137,10 +137,6 @@ def _observe(
         yield Observation(number, dict(attributes))
 
 
-def _live(statistics: Statistics) -> dict[Status, int]:
-    return {status: statistics.by_status[status] for status in LIVE}
-
-
 class _Telemetry:
     """The instruments, and what is written to them."""
 
@@ -214,11 +210,15 @@ class _Telemetry:
         """Count firings that were given back."""
         self._add(self._released, count)
 
+    def skipped(self, reason: str) -> None:
+        """Count a turn that was not decided."""
+        self._add(self._skips, 1, {"standing_intents.skip.reason": reason})
+
     def _note(self, span: Span, matches: Matches, *, hold: bool) -> str:
         fired = 0 if matches.duplicate else len(matches)
         told = {
-            "candidates": getattr(matches, "candidates", None),
-            "completed": getattr(matches, "completed", None),
+            "candidates": matches.candidates,
+            "completed": matches.completed,
             "fired": fired,
             "held": fired if hold else 0,
             "truncated": matches.truncated,
@@ -231,7 +231,7 @@ class _Telemetry:
         if matches.truncated:
             self._add(self._truncations, 1)
         if matches.skipped is not None:
-            self._add(self._skips, 1, {"standing_intents.skip.reason": matches.skipped})
+            self.skipped(matches.skipped)
             return "skipped"
         if matches.duplicate:
             return "duplicate"
@@ -265,11 +265,20 @@ class _Instrumented:
         with self._telemetry.span("create"):
             return self._service.create(draft, **options)
 
+    def create_many(self, drafts: Sequence[IntentCreate], **options: Any) -> list[IntentRead]:
+        with self._telemetry.span("create") as span:
+            span.set_attribute("standing_intents.create.count", len(drafts))
+            return self._service.create_many(drafts, **options)
+
     def match(self, turn: Turn, *, hold: bool = False, **options: Any) -> Matches:
         with self._telemetry.matching(hold=hold) as note:
             matches = self._service.match(turn, hold=hold, **options)
             note(matches)
             return matches
+
+    def _skip(self, reason: str) -> Matches:
+        self._telemetry.skipped(reason)
+        return cast("IntentService", self._service)._skip(reason)
 
     def confirm(self, turn: Turn) -> int:
         count = self._service.confirm(turn)
@@ -289,7 +298,7 @@ class _Instrumented:
 
     def count(self) -> dict[Status, int]:
         """Count live intents by status."""
-        return _live(self._service.statistics())
+        return self._service.count_live()
 
 
 class _AsyncInstrumented:
@@ -311,11 +320,20 @@ class _AsyncInstrumented:
         with self._on_this_loop().span("create"):
             return await self._service.create(draft, **options)
 
+    async def create_many(self, drafts: Sequence[IntentCreate], **options: Any) -> list[IntentRead]:
+        with self._on_this_loop().span("create") as span:
+            span.set_attribute("standing_intents.create.count", len(drafts))
+            return await self._service.create_many(drafts, **options)
+
     async def match(self, turn: Turn, *, hold: bool = False, **options: Any) -> Matches:
         with self._on_this_loop().matching(hold=hold) as note:
             matches = await self._service.match(turn, hold=hold, **options)
             note(matches)
             return matches
+
+    def _skip(self, reason: str) -> Matches:
+        self._telemetry.skipped(reason)
+        return self._service._skip(reason)
 
     async def confirm(self, turn: Turn) -> int:
         count = await self._service.confirm(turn)
@@ -337,7 +355,7 @@ class _AsyncInstrumented:
         """Count on the service's own loop; where that cannot be waited for, the numbers of the time before."""
         loop = self._loop
         if loop is not None and loop.is_running() and loop is not _running_loop():
-            self._counted = _live(asyncio.run_coroutine_threadsafe(self._service.statistics(), loop).result(_PATIENCE))
+            self._counted = asyncio.run_coroutine_threadsafe(self._service.count_live(), loop).result(_PATIENCE)
         return self._counted
 
     def _on_this_loop(self) -> _Telemetry:

@@ -203,6 +203,10 @@ class IntentRepository:
         """Count the agent's intents; see `IntentService.statistics`."""
         return statistics.statistics(self._work)
 
+    def count_live(self) -> dict[Status, int]:
+        """Count live intents; see `IntentService.count_live`."""
+        return statistics.count_live(self._work)
+
     def history(self, intent_id: str) -> builtins.list[IntentEventRead]:
         """Return an intent's audit log; see `IntentService.history`."""
         with self._work.reading():

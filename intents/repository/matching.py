@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
@@ -42,13 +42,25 @@ class Sighting:
     Attributes:
         answer: the whole answer when nothing needs to be written; else None.
         keys: rows whose trigger the turn completes, oldest first.
+        candidates: how many rows the index proposed.
         truncated: True when the bound on candidates bit.
     """
 
     reading: TurnReading
     answer: Matches | None
     keys: Sequence[int] = ()
+    candidates: int = 0
     truncated: bool = False
+
+    def matches(self, fired: Sequence[Match] = (), context: str | None = None) -> Matches:
+        """What fired, with what was met on the way."""
+        return Matches(
+            matches=tuple(fired),
+            context=context,
+            truncated=self.truncated,
+            candidates=self.candidates,
+            completed=len(self.keys),
+        )
 
 
 def look(work: Work, turn: Turn, *, hold: bool = False, invocation: Invocation | None = None) -> Sighting:
@@ -85,9 +97,8 @@ def look(work: Work, turn: Turn, *, hold: bool = False, invocation: Invocation |
         return Sighting(reading, earlier)
     candidates, truncated = _bounded(found, work.settings.limits.candidates)
     completed = [row.key for row in candidates if reading.decide(row).fires]
-    if not completed:
-        return Sighting(reading, Matches(truncated=truncated), truncated=truncated)
-    return Sighting(reading, None, completed, truncated)
+    sighting = Sighting(reading, None, completed, len(candidates), truncated)
+    return sighting if completed else replace(sighting, answer=sighting.matches())
 
 
 def warn_of_truncation(sighting: Sighting) -> None:
@@ -180,12 +191,8 @@ def _fire(work: Work, sighting: Sighting, *, hold: bool, invocation: Invocation 
             work.index.remove(work.connection, retired)
         if invocation is not None:
             invocation.assert_active()
-        return Matches(
-            matches=tuple(Match(intent=as_read(row, now), keyword=keyword) for row, keyword in firing),
-            context=context,
-            truncated=sighting.truncated,
-        )
-    return Matches(truncated=sighting.truncated)
+        return sighting.matches([Match(intent=as_read(row, now), keyword=keyword) for row, keyword in firing], context)
+    return sighting.matches()
 
 
 def _locked_rows(work: Work, chosen: Sequence[int]) -> Sequence[StandingIntent]:

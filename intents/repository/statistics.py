@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import func, select
 
-from intents.lifecycle import LIVE, Status, effective_status_sql
+from intents.lifecycle import LIVE, Status, effective_status_sql, is_live_sql
 from intents.models import IntentFiring, IntentTurn, StandingIntent
 from intents.schemas import Statistics
 
@@ -55,6 +55,20 @@ def statistics(work: Work) -> Statistics:
         last_fired_at=_latest([fired for _, _, fired, _ in rows]),
         next_expiry=min((expiry for status, _, _, expiry in rows if status in LIVE), default=None),
     )
+
+
+def count_live(work: Work) -> dict[Status, int]:
+    """Count an agent's live intents by the status that they have now; reads the live rows only."""
+    now = work.settings.now()
+    status = effective_status_sql(StandingIntent, now).label("effective_status")
+    with work.reading():
+        counted = work.session.execute(
+            select(status, func.count())
+            .where(StandingIntent.agent_id == work.agent_id, is_live_sql(StandingIntent))
+            .group_by(status)
+        )
+        counts = {Status(value): count for value, count in counted}
+    return {each: counts.get(each, 0) for each in LIVE}
 
 
 def _latest(moments: list[datetime | None]) -> datetime | None:

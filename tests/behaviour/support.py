@@ -20,6 +20,7 @@ from intents import (
     IntentRead,
     IntentService,
     IntentTurn,
+    Matches,
     StandingIntent,
     Turn,
 )
@@ -69,6 +70,11 @@ def draft(*keywords: str, description: str = REMINDER, **options: Any) -> Intent
 def said(text: str = SAID, by: Identity = OWNER, **options: Any) -> Turn:
     """A turn of the owner that completes "release candidate" unless told otherwise."""
     return Turn(text=text, identity=by, **options)
+
+
+def answer_of(matches: Matches) -> Matches:
+    """An answer without the counts of what was met on the way to it."""
+    return matches.model_copy(update={"candidates": None, "completed": None})
 
 
 def ids(intents: Iterable[Any]) -> list[str]:

@@ -21,6 +21,7 @@ from tests.behaviour.support import (
     ON_FILE,
     OWNER,
     SHARED,
+    answer_of,
     at_statement,
     between_look_and_lock,
     draft,
@@ -159,7 +160,7 @@ def test_a_turn_cancelled_between_look_and_lock_is_skipped(service: IntentServic
 
 def test_a_miss_needs_no_time(service: IntentService) -> None:
     service.create(draft(), by=OWNER)
-    assert service.match(said("hello"), invocation=Invocation.after(30)) == Matches()
+    assert answer_of(service.match(said("hello"), invocation=Invocation.after(30))) == Matches()
 
 
 # A lock that somebody else holds
@@ -256,7 +257,7 @@ def test_the_busy_timeout_is_as_before_after_every_call(
     service.sweep()
     with engine.connect() as rival:
         rival.exec_driver_sql("BEGIN IMMEDIATE")
-        assert service.match(said("hello"), invocation=Invocation.after(0.05)) == Matches()
+        assert answer_of(service.match(said("hello"), invocation=Invocation.after(0.05))) == Matches()
         with pytest.raises(Exception, match="locked"):
             service.create(draft("another"), by=OWNER)
     assert busy_timeout() == 7500

@@ -34,6 +34,7 @@ from tests.behaviour.support import (
     SHARED,
     START,
     Clock,
+    answer_of,
     between_look_and_lock,
     count_of,
     draft,
@@ -69,7 +70,7 @@ def test_a_miss_is_an_empty_answer(service: IntentService) -> None:
     for text in ("the release is up", "candidate", "", "   ", "\x00", "hello"):
         matches = service.match(said(text))
         assert list(matches) == []
-        assert matches == Matches()
+        assert answer_of(matches) == Matches()
         assert not matches
 
 
@@ -314,6 +315,22 @@ def test_a_miss_writes_nothing_and_asks_for_no_lock(service: IntentService, engi
     assert written(engine) == before
 
 
+def test_an_answer_tells_what_was_met_on_the_way(service: IntentService) -> None:
+    service.create(draft("release candidate"), by=OWNER)
+    service.create(draft("release notes candidate"), by=OWNER)
+    met = [
+        (matches.candidates, matches.completed, len(matches))
+        for matches in (
+            service.match(said("hello")),
+            service.match(said("any candidate")),
+            service.match(said("the release candidate", id="m1")),
+            service.match(said("the release candidate", id="m1")),
+            service.match(said("the release candidate", kind="cron")),
+        )
+    ]
+    assert met == [(0, 0, 0), (1, 0, 0), (2, 1, 1), (None, None, 1), (None, None, 0)]
+
+
 @SHARED
 def test_a_miss_is_answered_while_another_connection_holds_the_write_lock(
     service: IntentService, engine: Engine
@@ -326,7 +343,7 @@ def test_a_miss_is_answered_while_another_connection_holds_the_write_lock(
             rival.exec_driver_sql("LOCK TABLE standing_intents IN SHARE ROW EXCLUSIVE MODE")
         rival.execute(update(StandingIntent).values(updated_at=StandingIntent.updated_at))
         matches = service.match(said("the release is up", id="m1"))
-        assert matches == Matches()
+        assert answer_of(matches) == Matches()
         assert service.match(said()).skipped == "busy", "a hit would have had to wait"
 
 
@@ -351,12 +368,12 @@ def test_what_was_fired_or_expired_between_look_and_lock_does_not_fire_again(
 ) -> None:
     intent = service.create(draft(expires_at=START + DAY), by=OWNER)
     with between_look_and_lock(engine, lambda: service.match(said(id="m2"))):
-        assert service.match(said(id="m1")) == Matches()
+        assert answer_of(service.match(said(id="m1"))) == Matches()
     assert service.get(intent.id).fire_count == 1
     clock.advance(DAY - timedelta(seconds=1))
     other = service.create(draft(description="Another", expires_at=START + DAY), by=OWNER)
     with between_look_and_lock(engine, lambda: clock.advance(timedelta(seconds=1))):
-        assert service.match(said(id="m3")) == Matches()
+        assert answer_of(service.match(said(id="m3"))) == Matches()
     assert service.get(other.id).status is Status.EXPIRED
 
 
