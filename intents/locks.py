@@ -70,6 +70,7 @@ def write_lock(session: Session, *, wait: float, restore: bool) -> Iterator[None
     """
     dialect = dialect_of(session)
     if dialect == "postgresql":
+        _refuse_autocommit(connection_of(session))
         with _lock_timeout(connection_of(session), wait, restore=restore):
             yield
         return
@@ -218,11 +219,18 @@ def _refuse_legacy_savepoint(session: Session) -> None:
 
 def _refuse_autocommit(connection: Connection) -> None:
     raw = connection.connection.dbapi_connection
-    if getattr(raw, "in_transaction", True) is False:
+    # pysqlite tells whether a transaction is open; psycopg and asyncpg, through SQLAlchemy, whether one ever will be.
+    if connection.dialect.name == "sqlite":
+        commits_by_itself = getattr(raw, "in_transaction", True) is False
+        remedy = "AUTOCOMMIT, or let an event emit BEGIN when isolation_level is None."
+    else:
+        commits_by_itself = getattr(raw, "autocommit", False) is True
+        remedy = 'isolation_level="AUTOCOMMIT" for the sessions of this library.'
+    if commits_by_itself:
         raise UnsupportedDialect(
-            "sqlite",
-            "this connection commits every statement by itself, so nothing could be undone. Use an engine without "
-            "AUTOCOMMIT, or let an event emit BEGIN when isolation_level is None.",
+            connection.dialect.name,
+            f"this connection commits every statement by itself, so nothing could be undone. Use an engine without "
+            f"{remedy}",
         )
 
 
