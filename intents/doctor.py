@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Engine
 from intents.blueprint import MODEL_TABLES, Finding, blueprint_for, reading, rule_problems, schema_problems
 from intents.errors import SchemaMismatch
 from intents.locks import named_errors
-from intents.schema_lock import schema_transaction
+from intents.schema_lock import schema_transaction, wrong_target
 
 __all__ = ["Finding", "examine", "repair"]
 
@@ -44,6 +44,7 @@ def repair(engine_or_connection: Engine | Connection) -> list[str]:
     Raises:
         ConcurrentUpdate: another process holds the lock.
         SchemaMismatch: there are no tables to mend.
+        TypeError: neither an `Engine` nor a `Connection` was given.
         UnsupportedDialect: see `examine`.
     """
     with _foreign_keys_off(engine_or_connection) as target, schema_transaction(target) as connection:
@@ -77,6 +78,8 @@ def _foreign_keys_off(target: Engine | Connection) -> Iterator[Engine | Connecti
     SQLite ignores the pragma inside a transaction, so a host's transaction is left as it is; so is a connection in the
     mode ``autocommit=False``, which is always in one.
     """
+    if not isinstance(target, (Engine, Connection)):
+        raise wrong_target(target)
     if target.dialect.name != "sqlite" or (isinstance(target, Connection) and target.in_transaction()):
         yield target
         return

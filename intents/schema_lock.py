@@ -65,8 +65,9 @@ def wrong_target(target: object) -> TypeError:
     """The error for what is neither an engine nor a connection, with the remedy for the two that are nearly one."""
     if isinstance(target, MockConnection):
         return TypeError(
-            "Alembic's --sql mode has no connection to look at. Write the library's own script with `alembic upgrade "
-            "head --sql` in its repository, or run its revisions in your history (version_locations)."
+            "This call reads the database, and Alembic's --sql mode has no connection to it. To write our statements "
+            "too, share one history: list intents.migrations:versions in version_locations, take the call out of your "
+            "migration, and run `alembic upgrade heads --sql`."
         )
     return TypeError(
         f"An Engine or a Connection of SQLAlchemy is needed, not {type(target).__name__}. From asyncio, hand in the "

@@ -184,9 +184,41 @@ def test_own_history_beside_the_hosts(make_host: MakeHost, ours_first: bool) -> 
     assert host.fires()
 
 
-def test_own_history_has_no_offline_mode_and_says_so(make_host: MakeHost) -> None:
+READERS = {
+    "upgrade": "intents.upgrade(op.get_bind())",
+    "upgrade to an id": "intents.upgrade(op.get_bind(), 'intents_0001')",
+    "upgrade by the context": "intents.upgrade(op.get_context().bind)",
+    "downgrade": "intents.migrate.downgrade(op.get_bind(), 'base')",
+    "check": "intents.check_schema(op.get_bind())",
+    "examine": "intents.doctor.examine(op.get_bind())",
+    "repair": "intents.doctor.repair(op.get_bind())",
+}
+
+
+@pytest.mark.parametrize("call", READERS.values(), ids=READERS)
+def test_own_history_has_no_offline_mode_and_says_so(make_host: MakeHost, call: str) -> None:
     host = make_host("own_history")
-    assert "run its revisions in your history" in host.alembic("upgrade", "head", "--sql", fails=True)
+    revision = host.directory / "migrations" / "versions" / "a002_reminders.py"
+    code = revision.read_text()
+    assert "intents.upgrade(op.get_bind())" in code
+    revision.write_text(
+        code.replace("import intents", "import intents.doctor, intents.migrate", 1).replace(READERS["upgrade"], call)
+    )
+    said = host.alembic("upgrade", "head", "--sql", fails=True)
+    assert re.search(r"--sql mode.*version_locations.*`alembic upgrade heads --sql`", said)
+    assert host.tables() == set()
+
+
+def test_own_history_may_leave_the_call_out_offline(make_host: MakeHost) -> None:
+    host = make_host("own_history")
+    revision = host.directory / "migrations" / "versions" / "a002_reminders.py"
+    guarded = "if not op.get_context().as_sql:\n        intents.upgrade(op.get_bind())"
+    revision.write_text(revision.read_text().replace(READERS["upgrade"], guarded))
+    script = host.alembic("upgrade", "head", "--sql")
+    assert "orders_data" in script
+    assert "standing_intents" not in script
+    host.alembic("upgrade", "head")
+    check_schema(host.engine)
 
 
 def test_a_failing_migration_of_the_host_takes_ours_with_it(make_host: MakeHost) -> None:
