@@ -7,7 +7,9 @@ revisions in its own Alembic history (``version_locations``); then `upgrade` lea
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from alembic.operations import Operations
@@ -37,9 +39,15 @@ if TYPE_CHECKING:
 #: Where a host that runs our revisions in its own history records them, and how it knows them there.
 _HOST_VERSION_TABLE: Final = "alembic_version"
 _REVISION_PREFIX: Final = "intents_"
+_OUR_FILES: Final = re.compile(rf"{_REVISION_PREFIX}\d{{4}}_\w+\.py|__init__\.py")
 _UPGRADE_REMEDY: Final = (
     "Run `intents upgrade` or call intents.upgrade(engine); where your own Alembic history holds the revisions, run "
     "`alembic upgrade heads`."
+)
+_STRAY_REMEDY: Final = (
+    "`alembic revision` wrote there because it saw no other head. Move them to your own versions directory, with your "
+    "last revision (or None) as down_revision, and say where the next ones belong: `alembic revision --head "
+    "yourbranch@head --version-path migrations/versions`."
 )
 _NEWER_REMEDY: Final = "Install the version that made them: `pip install --upgrade standing-intents`."
 
@@ -83,7 +91,8 @@ def upgrade(engine_or_connection: Engine | Connection, revision: str = "head") -
 
     Raises:
         ConcurrentUpdate: another process held the lock for longer than the host's busy or lock time-out.
-        SchemaMismatch: the schema is newer than this version, damaged beyond healing, or kept by the host's history.
+        SchemaMismatch: the schema is newer than this version, damaged beyond healing, or kept by the host's history;
+            or somebody's revision lies in the installed package.
         UnsupportedDialect: neither SQLite nor PostgreSQL; SQLite too old or without FTS5; a mode that cannot undo.
         ValueError: there is no such revision above the present one.
     """
@@ -115,7 +124,8 @@ def downgrade(engine_or_connection: Engine | Connection, revision: str) -> None:
 
     Raises:
         ConcurrentUpdate: another process holds the lock.
-        SchemaMismatch: the schema is newer than this version, or not recorded in the library's own version table.
+        SchemaMismatch: the schema is newer than this version, or not recorded in the library's own version table; or
+            somebody's revision lies in the installed package.
         UnsupportedDialect: see `upgrade`.
         ValueError: there is no such revision below the present one.
     """
@@ -143,7 +153,8 @@ def check_schema(engine_or_connection: Engine | Connection) -> None:
     Raises:
         SchemaMismatch: the tables are missing, older or newer than this version, or damaged: a table, column,
             constraint, index or trigger is missing, AUTOINCREMENT is lost, the full-text table is absent, has other
-            columns or lost the tables behind it. The message names the command to run.
+            columns or lost the tables behind it; or somebody's revision lies in the installed package. The message
+            names the command to run.
         UnsupportedDialect: neither SQLite nor PostgreSQL, or a SQLite that is older than 3.37 or lacks FTS5.
     """
     with reading(engine_or_connection) as connection:
@@ -196,8 +207,19 @@ def drop_empty_version_table(connection: Connection) -> None:
 
 
 def _script_directory() -> ScriptDirectory:
-    package = importlib.import_module("intents.migrations")
-    return ScriptDirectory(next(iter(package.__path__)))
+    """The library's own revisions, as installed.
+
+    Raises:
+        SchemaMismatch: a host's revision lies among them. Told by the file's name, so that nobody's code is run.
+    """
+    home = Path(next(iter(importlib.import_module("intents.migrations").__path__)))
+    stray = sorted(str(path) for path in (home / "versions").glob("*.py") if not _OUR_FILES.fullmatch(path.name))
+    if stray:
+        raise SchemaMismatch(
+            f"The installed package of standing intents holds revisions that are not its own: {', '.join(stray)}.",
+            _STRAY_REMEDY,
+        )
+    return ScriptDirectory(str(home))
 
 
 def _heads(script: ScriptDirectory) -> frozenset[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,6 +19,22 @@ SQLITE = ("sqlite-file", "sqlite-memory", "sqlite-new")
 on_sqlite = pytest.mark.parametrize("engine", SQLITE, indirect=True)
 on_sqlite_files = pytest.mark.parametrize("engine", ["sqlite-file", "sqlite-new"], indirect=True)
 on_postgresql = pytest.mark.parametrize("engine", ["postgresql"], indirect=True)
+
+
+#: What `alembic revision` writes beside the only head that it sees.
+STRAY = '"""First."""\n\nrevision = "1f0c"\ndown_revision = "intents_0001"\n\n\ndef upgrade():\n    pass\n'
+
+
+def installed_with_a_stray_revision(
+    directory: Path, monkeypatch: pytest.MonkeyPatch, name: str = "1f0c_first.py"
+) -> Path:
+    """Make the library believe that it is installed in a directory, where somebody's revision lies beside its own."""
+    package = directory / "installed"
+    shutil.copytree(MIGRATIONS, package, ignore=shutil.ignore_patterns("__pycache__"))
+    stray = package / "versions" / name
+    stray.write_text(STRAY)
+    monkeypatch.setattr(importlib.import_module("intents.migrations"), "__path__", [str(package)])
+    return stray
 
 
 def run(engine: Engine, *statements: str) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +14,7 @@ from intents import blueprint, doctor
 from intents.errors import SchemaMismatch, UnsupportedDialect
 from intents.migrate import check_schema, upgrade
 from tests.schema.snapshot import snapshot
-from tests.schema.support import indexed, live, run
+from tests.schema.support import indexed, installed_with_a_stray_revision, live, run
 
 # ---- whole ---------------------------------------------------------------------------------------
 
@@ -84,6 +86,18 @@ def test_revisions_of_the_hosts_own_are_none_of_ours(engine: Engine) -> None:
         "CREATE TABLE alembic_version (version_num VARCHAR(32))",
         "INSERT INTO alembic_version VALUES ('a1b2c3')",
     )
+    check_schema(engine)
+
+
+def test_a_revision_of_somebody_elses_in_the_installed_package(
+    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stray = installed_with_a_stray_revision(tmp_path, monkeypatch)
+    with pytest.raises(SchemaMismatch, match=rf"{re.escape(str(stray))}.*--head .*@head --version-path") as raised:
+        check_schema(engine)
+    assert str(stray) in raised.value.problem
+    assert "your own versions directory" in raised.value.remedy
+    stray.unlink()
     check_schema(engine)
 
 

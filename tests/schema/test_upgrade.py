@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import multiprocessing
+import re
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
@@ -16,11 +17,12 @@ from alembic.config import Config
 from sqlalchemy import Engine, create_engine, event, text
 from sqlalchemy.pool import NullPool
 
+from intents import doctor
 from intents.errors import SchemaMismatch
 from intents.migrate import check_schema, downgrade, upgrade
 from intents.models import metadata
 from tests.schema.snapshot import snapshot
-from tests.schema.support import MIGRATIONS
+from tests.schema.support import MIGRATIONS, installed_with_a_stray_revision
 
 MakeEngine = Callable[..., Engine]
 
@@ -117,6 +119,25 @@ def test_a_schema_in_the_hosts_history_is_left_to_it(engine: Engine) -> None:
     check_schema(engine)
     with pytest.raises(SchemaMismatch, match="alembic downgrade"):
         downgrade(engine, "base")
+
+
+@pytest.mark.parametrize("name", ["1f0c_first.py", "2026_07_27_first.py", "intents_first.py"])
+def test_a_revision_of_somebody_elses_in_the_installed_package_is_refused_by_name(
+    empty_engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    stray = installed_with_a_stray_revision(tmp_path, monkeypatch, name)
+    calls: list[Callable[[], None]] = [
+        lambda: upgrade(empty_engine),
+        lambda: upgrade(empty_engine, "intents_0001"),
+        lambda: downgrade(empty_engine, "base"),
+    ]
+    for call in calls:
+        with pytest.raises(SchemaMismatch, match=rf"{re.escape(str(stray))}.*--head .*@head --version-path"):
+            call()
+    assert snapshot(empty_engine) == {}
+    stray.unlink()
+    upgrade(empty_engine)
+    check_schema(empty_engine)
 
 
 # ---- many at once --------------------------------------------------------------------------------
@@ -229,9 +250,17 @@ def test_no_pragma_is_set(sqlite_empty_engine: Engine) -> None:
 
 
 def test_something_else_than_an_engine_is_refused_with_the_remedy() -> None:
-    for call in (upgrade, check_schema):
+    calls: list[Callable[[Any], Any]] = [
+        upgrade,
+        lambda target: upgrade(target, "intents_0001"),
+        lambda target: downgrade(target, "base"),
+        check_schema,
+        doctor.examine,
+        doctor.repair,
+    ]
+    for call in calls:
         with pytest.raises(TypeError, match="run_sync"):
-            call("sqlite://")  # type: ignore[arg-type]
+            call("sqlite://")
 
 
 def test_create_all_twice_and_upgrade_twice(empty_engine: Engine) -> None:
