@@ -42,9 +42,10 @@ def _moves() -> str:
 def sqlite_triggers() -> dict[str, str]:
     """Return the SQLite triggers by name.
 
-    Four protect the rows against raw SQL (no status change outside the lifecycle table, no change of an identity, no
-    insert or update that would replace a row), four keep the full-text index in step with live rows, two keep the log
-    append-only. ``OR REPLACE`` is what three of them are for: it deletes the row in the way without firing a trigger.
+    Four protect the intents against raw SQL (no status change outside the lifecycle table, no change of an identity, no
+    insert or update that would replace a row), four keep the full-text index in step with live rows, three protect the
+    turns and firings, two keep the log append-only. ``OR REPLACE`` is what most of the guards are for: it deletes the
+    row in the way without firing a trigger.
     """
     live = sql_list(LIVE)
     index_row = f"INSERT OR REPLACE INTO {FTS} (rowid, anchors, scope) VALUES (NEW.key, NEW.anchors, NEW.scope);"
@@ -88,6 +89,22 @@ def sqlite_triggers() -> dict[str, str]:
             f"WHEN OLD.status IN ({live}) AND NEW.status NOT IN ({live})\nBEGIN {unindex_row} END"
         ),
         f"{INTENTS}_index_delete": (f"AFTER DELETE ON {INTENTS}\nWHEN OLD.status IN ({live})\nBEGIN {unindex_row} END"),
+        f"{TURNS}_guard_insert": (
+            f"BEFORE INSERT ON {TURNS}\n"
+            f"WHEN EXISTS (SELECT 1 FROM {TURNS} WHERE key = NEW.key)\n"
+            f"    OR EXISTS (SELECT 1 FROM {TURNS} WHERE agent_id = NEW.agent_id AND turn_key = NEW.turn_key)\n"
+            f"BEGIN SELECT RAISE(ABORT, '{TURNS}: this row exists and is never replaced'); END"
+        ),
+        f"{TURNS}_guard_identity": (
+            f"BEFORE UPDATE OF key, agent_id, turn_key ON {TURNS}\n"
+            "WHEN NEW.key IS NOT OLD.key OR NEW.agent_id IS NOT OLD.agent_id OR NEW.turn_key IS NOT OLD.turn_key\n"
+            f"BEGIN SELECT RAISE(ABORT, '{TURNS}: key, agent_id and turn_key never change'); END"
+        ),
+        f"{FIRINGS}_guard_insert": (
+            f"BEFORE INSERT ON {FIRINGS}\n"
+            f"WHEN EXISTS (SELECT 1 FROM {FIRINGS} WHERE key = NEW.key)\n"
+            f"BEGIN SELECT RAISE(ABORT, '{FIRINGS}: this row exists and is never replaced'); END"
+        ),
         f"{EVENTS}_guard_insert": (
             f"BEFORE INSERT ON {EVENTS}\n"
             f"WHEN EXISTS (SELECT 1 FROM {EVENTS} WHERE key = NEW.key)\n"

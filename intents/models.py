@@ -323,14 +323,13 @@ def _run(statement: str, target: Table, moment: str, dialect: str) -> None:
 
 
 _INTENTS_TABLE = StandingIntent.__table__
-_EVENTS_TABLE = IntentEvent.__table__
 assert isinstance(_INTENTS_TABLE, Table)  # noqa: S101 - narrows the declared type for the listeners below
-assert isinstance(_EVENTS_TABLE, Table)  # noqa: S101
 
 for _statement in (ddl.CREATE_FTS, *ddl.TUNE_FTS):
     _run(_statement, _INTENTS_TABLE, "after_create", "sqlite")
-for _name, _statement in ddl.sqlite_triggers().items():
-    _run(_statement, _EVENTS_TABLE if f" ON {ddl.EVENTS}\n" in _statement else _INTENTS_TABLE, "after_create", "sqlite")
+for _statement in ddl.sqlite_triggers().values():
+    (_table,) = (table for table in metadata.tables.values() if f" ON {table.name}\n" in _statement)
+    _run(_statement, _table, "after_create", "sqlite")
 _run(ddl.DROP_FTS, _INTENTS_TABLE, "after_drop", "sqlite")
 
 

@@ -89,6 +89,19 @@ BEGIN DELETE FROM standing_intents_fts WHERE rowid = OLD.key; END""",
 AFTER DELETE ON standing_intents
 WHEN OLD.status IN ('pending', 'armed', 'fired')
 BEGIN DELETE FROM standing_intents_fts WHERE rowid = OLD.key; END""",
+    """CREATE TRIGGER standing_intent_turns_guard_insert
+BEFORE INSERT ON standing_intent_turns
+WHEN EXISTS (SELECT 1 FROM standing_intent_turns WHERE key = NEW.key)
+    OR EXISTS (SELECT 1 FROM standing_intent_turns WHERE agent_id = NEW.agent_id AND turn_key = NEW.turn_key)
+BEGIN SELECT RAISE(ABORT, 'standing_intent_turns: this row exists and is never replaced'); END""",
+    """CREATE TRIGGER standing_intent_turns_guard_identity
+BEFORE UPDATE OF key, agent_id, turn_key ON standing_intent_turns
+WHEN NEW.key IS NOT OLD.key OR NEW.agent_id IS NOT OLD.agent_id OR NEW.turn_key IS NOT OLD.turn_key
+BEGIN SELECT RAISE(ABORT, 'standing_intent_turns: key, agent_id and turn_key never change'); END""",
+    """CREATE TRIGGER standing_intent_firings_guard_insert
+BEFORE INSERT ON standing_intent_firings
+WHEN EXISTS (SELECT 1 FROM standing_intent_firings WHERE key = NEW.key)
+BEGIN SELECT RAISE(ABORT, 'standing_intent_firings: this row exists and is never replaced'); END""",
     """CREATE TRIGGER standing_intent_events_guard_insert
 BEFORE INSERT ON standing_intent_events
 WHEN EXISTS (SELECT 1 FROM standing_intent_events WHERE key = NEW.key)

@@ -198,6 +198,75 @@ def test_an_update_never_replaces_a_live_row(engine: Engine, fill: Fill, verb: s
         assert keys == [first, second, over]
 
 
+TURN = (
+    "standing_intent_turns (key, agent_id, turn_key, delivery, context, matched_at)"
+    " VALUES (:key, :agent, :turn, 'delivered', :context, '2026-07-27 12:00:00.000000')"
+)
+
+
+@pytest.mark.parametrize(
+    ("key", "agent", "turn", "replaces"),
+    [
+        (1, "main", "t-1", True),
+        (1, "main", "t-2", True),
+        (1, "another", None, True),
+        (None, "main", "t-1", True),
+        (2, "main", "t-2", False),
+        (None, "another", "t-1", False),
+        (None, "main", None, False),
+    ],
+)
+@on_sqlite
+def test_a_turn_is_never_replaced(
+    engine: Engine, key: int | None, agent: str, turn: str | None, replaces: bool
+) -> None:
+    with engine.begin() as connection:
+        connection.execute(text(f"INSERT INTO {TURN}"), {"key": 1, "agent": "main", "turn": "t-1", "context": "first"})
+    with engine.connect() as connection:
+        new = {"key": key, "agent": agent, "turn": turn, "context": "second"}
+        if replaces:
+            with pytest.raises(IntegrityError, match="standing_intent_turns: this row exists and is never replaced"):
+                connection.execute(text(f"INSERT OR REPLACE INTO {TURN}"), new)
+        else:
+            connection.execute(text(f"INSERT OR REPLACE INTO {TURN}"), new)
+        contexts = connection.scalars(text("SELECT context FROM standing_intent_turns ORDER BY key")).all()
+        assert contexts == (["first"] if replaces else ["first", "second"])
+
+
+@pytest.mark.parametrize("change", ["turn_key = 't-1'", "turn_key = 't-3'", "key = 1", "key = 3", "agent_id = 'other'"])
+@pytest.mark.parametrize("verb", ["UPDATE", "UPDATE OR REPLACE"])
+@on_sqlite
+def test_a_turn_keeps_its_identity(engine: Engine, change: str, verb: str) -> None:
+    with engine.begin() as connection:
+        for key in (1, 2):
+            values = {"key": key, "agent": "main", "turn": f"t-{key}", "context": ""}
+            connection.execute(text(f"INSERT INTO {TURN}"), values)
+    with engine.connect() as connection:
+        with pytest.raises(IntegrityError, match="key, agent_id and turn_key never change"):
+            connection.execute(text(f"{verb} standing_intent_turns SET {change} WHERE key = 2"))
+        connection.execute(text("UPDATE standing_intent_turns SET context = 'new', key = key WHERE key = 2"))
+        assert connection.scalars(text("SELECT turn_key FROM standing_intent_turns ORDER BY key")).all() == [
+            "t-1",
+            "t-2",
+        ]
+
+
+@on_sqlite
+def test_a_firing_is_never_replaced(engine: Engine, fill: Fill) -> None:
+    firing = (
+        "INSERT OR REPLACE INTO standing_intent_firings (key, turn_key, intent_key, entry, fired_at)"
+        " VALUES (1, 1, :key, :entry, '2026-07-27 12:00:00.000000')"
+    )
+    with engine.begin() as connection:
+        key = fill(connection)
+        connection.execute(text(f"INSERT INTO {TURN}"), {"key": 1, "agent": "main", "turn": "t-1", "context": ""})
+        connection.execute(text(firing), {"key": key, "entry": "release candidate"})
+    with engine.connect() as connection:
+        with pytest.raises(IntegrityError, match="standing_intent_firings: this row exists and is never replaced"):
+            connection.execute(text(firing), {"key": key, "entry": "another"})
+        assert connection.scalars(text("SELECT entry FROM standing_intent_firings")).all() == ["release candidate"]
+
+
 @on_sqlite
 def test_a_line_of_the_log_is_never_replaced(engine: Engine, fill: Fill) -> None:
     line = (
