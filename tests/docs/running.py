@@ -149,7 +149,10 @@ def _intents(words: list[str]) -> None:
 def _alembic(words: list[str]) -> None:
     line = CommandLine("alembic")
     options = line.parser.parse_args(words)
-    line.run_cmd(Config("alembic.ini", stdout=sys.stdout, output_buffer=sys.stdout, cmd_opts=options), options)
+    # As the program finds them; Alembic before 1.16 knows no pyproject.toml.
+    settings = {"toml_file": "pyproject.toml"} if Path("pyproject.toml").exists() else {}
+    config = Config("alembic.ini", stdout=sys.stdout, output_buffer=sys.stdout, cmd_opts=options, **settings)
+    line.run_cmd(config, options)
 
 
 def _python(words: list[str]) -> None:
