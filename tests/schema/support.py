@@ -67,3 +67,16 @@ def messages(engine: Engine) -> str:
 
 def live(rows: dict[str, int]) -> list[int]:
     return sorted(rows[status] for status in ("pending", "armed", "fired"))
+
+
+def run_script(engine: Engine, script: str) -> None:
+    """Execute a whole SQL script as the database's own shell would."""
+    with engine.connect() as connection:
+        raw = connection.connection.driver_connection
+        assert raw is not None
+        if engine.dialect.name == "sqlite":
+            raw.executescript(script)
+        else:
+            raw.autocommit = True
+            raw.execute(script)
+            raw.autocommit = False  # the connection goes back to the pool

@@ -21,7 +21,7 @@ from intents.migrate import check_schema, downgrade, upgrade
 from intents.models import metadata
 from tests.conftest import ENGINES
 from tests.schema.snapshot import snapshot
-from tests.schema.support import MIGRATIONS
+from tests.schema.support import MIGRATIONS, run_script
 
 Offline = Callable[[Path, str, Callable[..., None], str], str]
 FIRST = "intents.migrations.versions.intents_0001_standing_intents"
@@ -140,18 +140,6 @@ def offline(monkeypatch: pytest.MonkeyPatch) -> Offline:
         return script.getvalue()
 
     return write
-
-
-def run_script(engine: Engine, script: str) -> None:
-    """Execute a whole SQL script as the database's own shell would."""
-    with engine.connect() as connection:
-        raw = connection.connection.driver_connection
-        assert raw is not None
-        if engine.dialect.name == "sqlite":
-            raw.executescript(script)
-        else:
-            raw.autocommit = True
-            raw.execute(script)
 
 
 @pytest.mark.parametrize("empty_engine", ["sqlite-file", "postgresql"], indirect=True)
