@@ -22,15 +22,24 @@ class Wording:
         line: a format string with ``{description}`` and, if wanted, ``{created}`` (the date in UTC, ``YYYY-MM-DD``).
 
     Raises:
-        ValueError: the line lacks ``{description}`` or names another field.
+        ValueError: the line lacks ``{description}``, names another field, or formats one in a way that fails.
     """
 
     line: str = "Standing intent (created {created}): {description}"
 
     def __post_init__(self) -> None:
-        fields = {name for _, name, _, _ in string.Formatter().parse(self.line) if name is not None}
-        if "description" not in fields or not fields <= {"description", "created"}:
-            raise ValueError("Wording.line needs {description} and may use {created}; no other field exists.")
+        try:
+            fields = [field for field in string.Formatter().parse(self.line) if field[1] is not None]
+            names = {name for _, name, _, _ in fields}
+            # A format that holds a field of its own depends on what people write, and would fail on some of it only.
+            fits = "description" in names <= {"description", "created"} and not any("{" in str(f[2]) for f in fields)
+            self.line.format(description="", created="") if fits else None
+        except ValueError:
+            fits = False
+        if not fits:
+            raise ValueError(
+                "Wording.line needs {description} and may use {created}, both as text; no other field exists."
+            )
 
     def render(self, description: str, created_at: datetime) -> str:
         """Write one line of the block, escaped so that it can neither close the tag nor add a line."""

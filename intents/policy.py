@@ -14,9 +14,9 @@ class OwnerPolicy:
     """The owner list: identities that may create, list and cancel.
 
     Entries read ``provider[/account]:sender``, split at the first colon; without an account they mean the account
-    ``default``, because the same sender id may be another person in another workspace. ``*`` as sender admits everyone
-    of that provider and account; a bare ``*`` is refused. Providers compare trimmed and case-folded, all else exactly.
-    An empty list admits nobody.
+    ``default``, because the same sender id may be another person in another workspace. ``*`` as the whole sender admits
+    everyone of that provider and account; anywhere else it is refused, as it would only look like a pattern. Providers
+    compare trimmed and case-folded, all else exactly. An empty list admits nobody.
 
     Raises:
         ValueError: an entry is not of that form.
@@ -67,12 +67,27 @@ def actor_name(identity: Identity) -> str:
     return f"{identity.provider}/{identity.account_id}:{identity.sender_id}"
 
 
-def _parse(entry: str) -> tuple[str, str, str]:
+def _parse(entry: object) -> tuple[str, str, str]:
+    if not isinstance(entry, str):
+        raise ValueError(
+            f"An owner entry is text of the form provider[/account]:sender, such as 'slack:U123', not a "
+            f"{type(entry).__name__}."
+        )
     place, colon, sender = entry.partition(":")
     provider, slash, account = place.partition("/")
     provider = provider.strip().casefold()
-    if not colon or not provider or not sender.strip() or provider == "*" or (slash and not account):
+    if not colon or not provider or not sender.strip() or (slash and not account.strip()):
         raise ValueError(
             f"Owner entry {entry!r} is not of the form provider[/account]:sender, such as 'slack:U123' or 'telegram:*'."
+        )
+    if "*" in place or ("*" in sender and sender != "*"):
+        raise ValueError(
+            f"Owner entry {entry!r} is no pattern: in provider[/account]:sender, * is the whole sender or nothing, "
+            "such as 'telegram:*'. List each place and person."
+        )
+    if account != account.strip() or sender != sender.strip():
+        raise ValueError(
+            f"Owner entry {entry!r} has spaces around the account or sender, which compare exactly; write it as "
+            "provider[/account]:sender, such as 'slack:U123'."
         )
     return provider, account or "default", sender

@@ -13,6 +13,10 @@ _INVISIBLE: Final = regex.compile(r"[\p{Cc}\p{Cf}\p{Cs}--[\u200c\u200d\s\x85]]",
 #: Composing a run of marks is quadratic in its length, and no script stacks more than a handful.
 _MARKS: Final = regex.compile(r"(\p{M}{30})\p{M}+")
 _SPACES: Final = regex.compile(r"[\s\x85\p{Z}]+")
+#: Letters that show nothing (Hangul fillers, variation selectors, the blank of Braille, …) mean something among others.
+_VISIBLE: Final = regex.compile(
+    r"[^\s\p{Z}\p{C}\p{Default_Ignorable_Code_Point}\u2800\U0001D159]",
+)
 _FORBIDDEN_IN_ID: Final = regex.compile(r"[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]")
 
 
@@ -26,6 +30,8 @@ def clean_line(text: str) -> str:
         The line; empty when nothing visible was left.
     """
     spaced = regex.sub(r"[\p{Cs}\x00]", " ", text)
+    if _VISIBLE.search(spaced) is None:
+        return ""
     visible = _STRAY_JOINER.sub("", _INVISIBLE.sub("", spaced))
     bounded = _MARKS.sub(r"\1", _SPACES.sub(" ", visible))
     return unicodedata.normalize("NFC", bounded).strip()

@@ -7,16 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
-from typing import Annotated, Any, Literal, Self, overload
+from typing import Annotated, Literal, Self, overload
 
-from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validator
 
+from intents.fields import (
+    ID_CHARS,
+    AccountId,
+    Description,
+    Duration,
+    Line,
+    OptionalId,
+    Person,
+    Provider,
+    SenderId,
+    TurnText,
+)
 from intents.lifecycle import Status
-from intents.sanitize import clean_line, encodable, has_forbidden_id_characters
 
-ID_CHARS = 512
-#: Sender ids that chat adapters send when they do not know the sender; none of them names a person.
-NO_SENDER = frozenset({"anonymous", "none", "null", "undefined", "unknown"})
 MAX_FIRES = 1000
 MAX_COOLDOWN = timedelta(days=366)
 MAX_LIFETIME = timedelta(days=3653)
@@ -26,51 +34,6 @@ MAX_TEXT = 10_000
 ChannelScope = Literal["conversation", "channel", "anywhere"]
 SenderScope = Literal["sender", "anyone"]
 TurnKind = Literal["user", "heartbeat", "cron", "system"]
-
-
-def _check_id(value: Any) -> Any:
-    if isinstance(value, str) and has_forbidden_id_characters(value):
-        raise ValueError("ids must not contain control characters; send the channel's own id")
-    return value
-
-
-def _blank_to_none(value: Any) -> Any:
-    return None if isinstance(value, str) and not value.strip() else value
-
-
-def _placeholder_to_none(value: Any) -> Any:
-    if isinstance(value, str) and value.strip().casefold() in NO_SENDER | {""}:
-        return None
-    return value
-
-
-def _sound_text(value: Any) -> Any:
-    return encodable(value) if isinstance(value, str) else value
-
-
-def _line(value: Any) -> Any:
-    return clean_line(value) if isinstance(value, str) else value
-
-
-def _described(value: Any) -> Any:
-    if isinstance(value, str) and not clean_line(value):
-        raise ValueError("say in a sentence what to remind of")
-    return _line(value)
-
-
-def _a_person(value: Any) -> Any:
-    if _blank_to_none(value) is not None and _placeholder_to_none(value) is None:
-        raise ValueError("this names nobody; give the person's id, or leave it out for the creator's own turns")
-    return _blank_to_none(value)
-
-
-Id = Annotated[str, Field(min_length=1, max_length=ID_CHARS), BeforeValidator(_check_id)]
-OptionalId = Annotated[Id | None, BeforeValidator(_blank_to_none)]
-SenderId = Annotated[Id | None, BeforeValidator(_placeholder_to_none)]
-AccountId = Annotated[Id, BeforeValidator(lambda v: "default" if _blank_to_none(v) is None else v)]
-Provider = Annotated[Id, BeforeValidator(lambda v: v.strip().casefold() if isinstance(v, str) else v)]
-Line = Annotated[str, BeforeValidator(_line)]
-TurnText = Annotated[str, BeforeValidator(_sound_text)]
 
 
 class _Frozen(BaseModel):
@@ -138,22 +101,23 @@ class IntentCreate(_Frozen):
         sender_id: whose turns, for ``sender``; the creator's own when None. Never who owns.
         expires_at: aware; `Limits.expires_after` from now when None.
         max_fires: fire budget, 1 to 1000; `Limits.max_fires` when None.
-        cooldown: least time between fires, 0 to 366 days; `Limits.cooldown` when None.
+        cooldown: least time between fires, 0 to 366 days, also written (``"24h"``, ``"2 weeks"``, ``"P1D"``);
+            `Limits.cooldown` when None.
         language: ISO 639-1 code of the keywords, ``und`` for exact words; the analyzer's first when None.
         within: an entry's words must lie within this many word positions.
         armed: False keeps the intent pending until `arm`.
     """
 
-    description: Annotated[str, Field(max_length=MAX_TEXT), BeforeValidator(_described)]
+    description: Annotated[Description, Field(max_length=MAX_TEXT)]
     trigger_keywords: Annotated[list[Line], Field(min_length=1)]
     exclude_keywords: list[Line] = Field(default_factory=list)
     channel_scope: ChannelScope = "channel"
     conversation_id: OptionalId = None
     sender_scope: SenderScope = "sender"
-    sender_id: Annotated[Id | None, BeforeValidator(_a_person)] = None
+    sender_id: Person = None
     expires_at: AwareDatetime | None = None
     max_fires: Annotated[int, Field(ge=1, le=MAX_FIRES)] | None = None
-    cooldown: Annotated[timedelta, Field(ge=timedelta(0), le=MAX_COOLDOWN)] | None = None
+    cooldown: Annotated[Duration, Field(ge=timedelta(0), le=MAX_COOLDOWN)] | None = None
     language: str | None = None
     within: Annotated[int, Field(ge=1, le=10_000)] | None = None
     armed: bool = True
@@ -377,7 +341,7 @@ class Limits(_Frozen):
     keywords: Annotated[int, Field(ge=1, le=256)] = 24
     keyword_chars: Annotated[int, Field(ge=1, le=MAX_TEXT)] = 120
     max_fires: Annotated[int, Field(ge=1, le=MAX_FIRES)] = 3
-    cooldown: Annotated[timedelta, Field(ge=timedelta(0), le=MAX_COOLDOWN)] = timedelta(hours=24)
-    expires_after: Annotated[timedelta, Field(gt=timedelta(0), le=MAX_LIFETIME)] = timedelta(days=90)
-    hold_for: Annotated[timedelta, Field(gt=timedelta(0), le=timedelta(days=1))] = timedelta(minutes=10)
-    lock_wait: Annotated[timedelta, Field(ge=timedelta(0), le=timedelta(minutes=5))] = timedelta(seconds=2)
+    cooldown: Annotated[Duration, Field(ge=timedelta(0), le=MAX_COOLDOWN)] = timedelta(hours=24)
+    expires_after: Annotated[Duration, Field(gt=timedelta(0), le=MAX_LIFETIME)] = timedelta(days=90)
+    hold_for: Annotated[Duration, Field(gt=timedelta(0), le=timedelta(days=1))] = timedelta(minutes=10)
+    lock_wait: Annotated[Duration, Field(ge=timedelta(0), le=timedelta(minutes=5))] = timedelta(seconds=2)

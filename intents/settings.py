@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from intents.context import Wording
+from intents.fields import ID_CHARS
 from intents.policy import OwnerPolicy
 from intents.sanitize import has_forbidden_id_characters
-from intents.schemas import ID_CHARS, Limits
+from intents.schemas import Limits
 from intents.text import Analyzer
 
 Clock = Callable[[], datetime]

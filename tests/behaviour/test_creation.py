@@ -141,6 +141,11 @@ def test_by_default_nobody_is_an_owner(make_service: Any) -> None:
         ("description", ""),
         ("description", " \n\t "),
         ("description", "\u200b\u202e\x00"),
+        ("description", "\u3164\u115f\u1160\uffa0"),
+        ("description", "\u2800 \u2800"),
+        ("description", "\ufe0f"),
+        ("description", "\u00ad\u034f\u17b4\u180b\u2065\U000e0100"),
+        ("description", "\U0001d159"),
         ("description", None),
         ("trigger_keywords", []),
         ("trigger_keywords", "release candidate"),
@@ -168,6 +173,47 @@ def test_a_draft_that_cannot_be_right_is_refused_when_it_is_built(field: str, va
     with pytest.raises(ValidationError) as refusal:
         IntentCreate(**values)
     assert field in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("24h", DAY),
+        ("1h 30min", 1.5 * HOUR),
+        ("2 weeks", 14 * DAY),
+        ("P1DT12H", 1.5 * DAY),
+        ("0", timedelta(0)),
+        ("01:30:00", 1.5 * HOUR),
+        (3600, HOUR),
+        (HOUR, HOUR),
+        (None, None),
+    ],
+)
+def test_a_cooldown_may_be_written_as_the_tool_takes_it(written: Any, meant: timedelta | None) -> None:
+    assert draft(cooldown=written).cooldown == meant
+
+
+def test_limits_take_times_as_they_are_written_too() -> None:
+    limits = Limits.model_validate(
+        {"cooldown": "12h", "expires_after": "90 days", "hold_for": "PT5M", "lock_wait": "1s"}
+    )
+    assert limits == Limits(
+        cooldown=HOUR * 12, expires_after=DAY * 90, hold_for=timedelta(minutes=5), lock_wait=timedelta(seconds=1)
+    )
+    with pytest.raises(ValidationError, match="less than or equal to"):
+        Limits.model_validate({"lock_wait": "1h"})
+
+
+@pytest.mark.parametrize("written", ["soon", "24", "1 fortnight", "", "9am"])
+def test_a_cooldown_that_is_no_length_of_time_is_refused_with_the_forms_that_are(written: str) -> None:
+    with pytest.raises(ValidationError, match=r'cooldown\n.*such as "24h", "2 weeks" or "P1D"'):
+        draft(cooldown=written)
+
+
+@pytest.mark.parametrize("written", ["-P1D", "367 days", "9999999999 years"])
+def test_a_written_cooldown_has_the_same_bounds(written: str) -> None:
+    with pytest.raises(ValidationError, match=r"cooldown\n.*(than or equal|too long)"):
+        draft(cooldown=written)
 
 
 def test_a_sender_id_needs_the_scope_that_uses_it() -> None:

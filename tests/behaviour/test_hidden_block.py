@@ -89,11 +89,41 @@ def test_the_wording_may_be_another_languages_but_the_escaping_stays(make_servic
 
 
 @pytest.mark.parametrize(
-    "line", ["no description", "{description} {secret}", "{0}", "{description.__class__}", "{", "{}"]
+    "line",
+    [
+        "no description",
+        "{description} {secret}",
+        "{0}",
+        "{description.__class__}",
+        "{description[0]}",
+        "{description} {created.year}",
+        "{description:{width}}",
+        "{description:{created}}",
+        "{description:{description}}",
+        "{description:d}",
+        "{description} {created:%Y}",
+        "{description!x}",
+        "{",
+        "}",
+        "{}",
+    ],
 )
 def test_a_wording_that_could_not_work_is_refused(line: str) -> None:
-    with pytest.raises(ValueError, match=r"description|format|brace|'}'|expected"):
+    with pytest.raises(ValueError, match=r"^Wording\.line needs \{description\} and may use \{created\}"):
         Wording(line)
+
+
+@pytest.mark.parametrize(
+    ("line", "rendered"),
+    [
+        ("{description}", "Confirm it"),
+        ("{{{created}}} {description}", "{2026-07-27} Confirm it"),
+        ("{description:.4} {created:>12}", "Conf 2026-07-27"),
+        ("{description!r}", "'Confirm it'"),
+    ],
+)
+def test_a_wording_may_use_what_formats_text(line: str, rendered: str) -> None:
+    assert Wording(line).render("Confirm it", START) == rendered
 
 
 @IN_MEMORY

@@ -180,11 +180,24 @@ def test_the_owner_list_admits_whom_it_names(entry: str, allowed: Identity, refu
 
 
 @pytest.mark.parametrize(
-    "entry", ["*", "", ":", "slack", "slack:", "slack: ", ":U1", "*:U1", "*:*", "/work:U1", "slack/:U1", "U1@slack"]
+    "entry",
+    [
+        *("*", "", ":", "slack", "slack:", "slack: ", ":U1", "*:U1", "*:*", "/work:U1", "slack/:U1", "U1@slack"),
+        *("slack/*:U1", "slack/*:*", "slack/ * :U1", "slack/wo*:U1", "sl*:U1", "slack/work/*:U1"),
+        *("slack: *", "slack:* ", "slack:**", "slack:U*", "slack:*@example.org", "slack:\t*"),
+        *("slack: U1", "slack:U1 ", "slack/ work:U1", "slack/work :U1", "slack/ :U1"),
+    ],
 )
 def test_an_owner_entry_of_another_form_is_refused(entry: str) -> None:
     with pytest.raises(ValueError, match="provider"):
         OwnerPolicy(("slack:U1", entry))
+
+
+@pytest.mark.parametrize("entry", [123, None, b"slack:U1", ("slack", "U1"), OWNER])
+def test_an_owner_entry_that_is_no_text_is_refused(entry: Any) -> None:
+    with pytest.raises(ValueError, match=r"provider\[/account\]:sender") as refusal:
+        OwnerPolicy(("slack:U1", entry))
+    assert "U-owner" not in str(refusal.value)
 
 
 def test_an_owner_list_is_a_list() -> None:
