@@ -102,7 +102,7 @@ class AsyncIntentService:
         return await self._read(lambda repository: repository.get(intent_id))
 
     async def list(
-        self, *, status: Status | None = None, live: bool = False, after: str | None = None, limit: int = 100
+        self, *, status: Status | str | None = None, live: bool = False, after: str | None = None, limit: int = 100
     ) -> list[IntentRead]:
         """Return intents, oldest first; see `IntentService.list`."""
         return await self._read(lambda repository: repository.list(status=status, live=live, after=after, limit=limit))

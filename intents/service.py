@@ -146,19 +146,19 @@ class IntentService:
         return self._read(lambda repository: repository.get(intent_id))
 
     def list(
-        self, *, status: Status | None = None, live: bool = False, after: str | None = None, limit: int = 100
+        self, *, status: Status | str | None = None, live: bool = False, after: str | None = None, limit: int = 100
     ) -> list[IntentRead]:
         """Return the agent's intents, oldest first; empty when there are none.
 
         Args:
-            status: only those whose effective status is this.
+            status: only those whose effective status is this; `Status` or its value, such as ``"armed"``.
             live: only those that something can still happen to.
             after: the last id of the page before.
             limit: 1 to 1000.
 
         Raises:
             IntentNotFound: `after` is no intent of the agent.
-            InvalidIntent: `limit` is out of range.
+            InvalidIntent: `limit` is out of range, or there is no such status.
         """
         return self._read(lambda repository: repository.list(status=status, live=live, after=after, limit=limit))
 
@@ -257,6 +257,9 @@ class IntentService:
         Args:
             after: where to begin; the start when None.
             limit: most rows of this batch.
+
+        Raises:
+            InvalidIntent: `after` or `limit` is out of range.
         """
         return self._write(lambda repository: repository.reindex(after=after, limit=limit))
 

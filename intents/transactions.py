@@ -32,7 +32,7 @@ def read(session: Session, settings: Settings, work: Callable[[IntentRepository]
     Raises:
         ConcurrentUpdate: the host's engine takes the write lock even to read, and it was not free in time.
     """
-    with locks.patience(session) as patience:
+    with locks.patience(_own(session)) as patience:
         patience.bound(_wait(settings, None))
         return work(IntentRepository._of(session, settings, owns_transaction=True))
 
@@ -44,7 +44,7 @@ def write(session: Session, settings: Settings, work: Callable[[IntentRepository
         ConcurrentUpdate: the race was still lost after `Limits.lock_wait`.
     """
     give_up = time.monotonic() + _wait(settings, None)
-    with locks.patience(session) as patience:
+    with locks.patience(_own(session)) as patience:
         while True:
             try:
                 patience.bound(_wait(settings, None))
@@ -65,7 +65,7 @@ def write(session: Session, settings: Settings, work: Callable[[IntentRepository
 def match(session: Session, settings: Settings, turn: Turn, *, invocation: Invocation | None, hold: bool) -> Matches:
     """Look, and on a hit fire and commit; a turn that comes too late or meets a lock is skipped and spends nothing."""
     give_up = time.monotonic() + _wait(settings, None)
-    with locks.patience(session) as patience:
+    with locks.patience(_own(session)) as patience:
         attempt = _Attempt(session, settings, patience, turn, invocation, hold)
         while True:
             try:
@@ -115,6 +115,12 @@ class _Attempt:
 
     def _bound(self) -> None:
         self.patience.bound(_wait(self.settings, self.invocation))
+
+
+def _own(session: Session) -> Session:
+    # A host's factory may leave it to the host to begin; here nobody else would.
+    session.autobegin = True
+    return session
 
 
 def _wait(settings: Settings, invocation: Invocation | None) -> float:

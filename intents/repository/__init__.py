@@ -119,7 +119,7 @@ class IntentRepository:
             return reading.as_read(reading.find(self._work, intent_id), self._work.settings.now())
 
     def list(
-        self, *, status: Status | None = None, live: bool = False, after: str | None = None, limit: int = 100
+        self, *, status: Status | str | None = None, live: bool = False, after: str | None = None, limit: int = 100
     ) -> list[IntentRead]:
         """Return intents, oldest first; see `IntentService.list`."""
         now = self._work.settings.now()

@@ -81,7 +81,7 @@ def judge(row: StandingIntent, reading: TurnReading, now: datetime) -> Verdict:
     if row.status == Status.PENDING and not row.has_expired(now):
         return Verdict("pending", None, "It is not armed yet.")
     if reading.scopes.get(row.scope) != (row.channel_key, row.sender_key):
-        return Verdict("scope", None, "The turn comes from another place or person than this intent listens to.")
+        return Verdict("scope", None, _out_of_scope(row, reading))
     stopped = _cannot_fire(row, now)
     if stopped is not None:
         return stopped
@@ -91,6 +91,24 @@ def judge(row: StandingIntent, reading: TurnReading, now: datetime) -> Verdict:
     if reading.key is not None and reading.key == row.source_turn_key:
         return Verdict("creating_turn", report.keyword, "This turn created the intent; it fires on later ones.")
     return Verdict(None, report.keyword, report.detail)
+
+
+def _out_of_scope(row: StandingIntent, reading: TurnReading) -> str:
+    places, persons = ({key for key, _ in reading.scopes.values()}, {key for _, key in reading.scopes.values()})
+    elsewhere, another = row.channel_key not in places, row.sender_key not in persons
+    if another and reading.turn.identity.sender_id is None:
+        if not elsewhere:
+            return "The turn has no known sender, and this intent listens to one person."
+        another = False
+    if elsewhere and another:
+        where = "from another place and from another person"
+    elif another:
+        where = "from another person"
+    elif elsewhere:
+        where = "from another place"
+    else:
+        where = "from another place or person"  # a row whose index term is not that of its scope
+    return f"The turn comes {where} than this intent listens to."
 
 
 def _cannot_fire(row: StandingIntent, now: datetime) -> Verdict | None:

@@ -72,24 +72,32 @@ def check_page(limit: int) -> None:
 
 
 def page(
-    work: Work, *, status: Status | None, live: bool, after: str | None, limit: int, now: datetime
+    work: Work, *, status: Status | str | None, live: bool, after: str | None, limit: int, now: datetime
 ) -> Sequence[StandingIntent]:
     """Return rows of the agent, oldest first, by effective status.
 
     Raises:
         IntentNotFound: `after` is no intent of the agent.
-        InvalidIntent: `limit` is not 1 to 1000.
+        InvalidIntent: `limit` is not 1 to 1000, or there is no such status.
     """
     check_page(limit)
     statement = select(StandingIntent).where(StandingIntent.agent_id == work.agent_id)
     effective = effective_status_sql(StandingIntent, now)
     if status is not None:
-        statement = statement.where(effective == Status(status))
+        statement = statement.where(effective == _known(status))
     if live:
         statement = statement.where(is_live_sql(StandingIntent), effective.in_(LIVE))
     if after is not None:
         statement = statement.where(StandingIntent.key > find(work, after).key)
     return work.session.scalars(statement.order_by(StandingIntent.key).limit(limit)).all()
+
+
+def _known(status: Status | str) -> Status:
+    try:
+        return Status(status)
+    except (ValueError, TypeError):
+        *values, last = Status
+        raise InvalidIntent("status", f"must be {', '.join(values)} or {last}.") from None
 
 
 def log_of(work: Work, intent_id: str) -> list[IntentEventRead]:

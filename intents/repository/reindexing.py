@@ -22,9 +22,15 @@ if TYPE_CHECKING:
     from intents.repository.work import Work
 
 
+#: Keys are signed 64-bit numbers; drivers fail on anything longer.
+_LAST_KEY = 2**63 - 1
+
+
 def reindex(work: Work, *, after: int | None, limit: int) -> ReindexResult:
     """Compile and index up to `limit` rows afresh. See `IntentService.reindex`."""
     check_batch(limit)
+    if after is not None and (type(after) is not int or abs(after) > _LAST_KEY):
+        raise InvalidIntent("after", "must be ReindexResult.after of the batch before, or None for the first.")
     renewed = kept = 0
     with work.writing():
         rows = work.session.scalars(

@@ -78,6 +78,9 @@ def describe(trigger: CompiledTrigger, turn: AnalysedTurn) -> TriggerReport:
         detail = f"{apart.keyword!r} is there, but not within {trigger.within} positions."
         return TriggerReport("within", None, None, entries, detail)
     nearest = min(entries, key=lambda entry: (len(entry.missing), -len(entry.seen)))
+    if not nearest.seen and len(nearest.missing) == 1:
+        others = " and every other keyword" if len(entries) > 1 else ""
+        return TriggerReport("keywords", None, None, entries, f"The message lacks {nearest.missing[0]!r}{others}.")
     seen = f"has {_listed(nearest.seen)} and " if nearest.seen else ""
     detail = f"Nearest is {nearest.keyword!r}: the message {seen}lacks {_listed(nearest.missing)}."
     return TriggerReport("keywords", None, None, entries, detail)

@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine
 
-from intents import Admin, Explanation, IntentService, InvalidIntent, Status
+from intents import Admin, Explanation, Identity, IntentService, InvalidIntent, Status
 from tests.behaviour.support import (
     ALICE,
     DAY,
     HOUR,
+    NOBODY,
     OWNER,
     START,
     Clock,
@@ -50,6 +51,40 @@ def test_a_turn_from_elsewhere_is_out_of_scope(service: IntentService) -> None:
     intent = service.create(draft(), by=OWNER)
     assert why(service, said(by=ALICE), intent).rule == "scope"
     assert why(service, said(by=OWNER.model_copy(update={"provider": "telegram"})), intent).rule == "scope"
+
+
+KITCHEN = {"conversation_id": "C-kitchen"}
+
+
+@pytest.mark.parametrize(
+    ("scope", "by", "said_so"),
+    [
+        ({}, ALICE, "from another person than"),
+        ({}, NOBODY, "has no known sender"),
+        ({"sender_id": "U-alice"}, OWNER, "from another person than"),
+        ({"channel_scope": "anywhere"}, ALICE, "from another person than"),
+        # The same sender id somewhere else is another person.
+        ({"channel_scope": "anywhere"}, OWNER.model_copy(update={"account_id": "work"}), "from another person than"),
+        ({"channel_scope": "conversation"}, OWNER.model_copy(update=KITCHEN), "from another place than"),
+        ({"sender_scope": "anyone"}, ALICE.model_copy(update={"provider": "telegram"}), "from another place than"),
+        (
+            {"channel_scope": "conversation"},
+            ALICE.model_copy(update=KITCHEN),
+            "from another place and from another person than",
+        ),
+        ({}, OWNER.model_copy(update={"provider": "telegram"}), "from another place and from another person than"),
+        ({}, NOBODY.model_copy(update={"provider": "telegram"}), "from another place than"),
+    ],
+)
+def test_out_of_scope_says_whether_it_is_the_place_or_the_person(
+    service: IntentService, scope: dict[str, Any], by: Identity, said_so: str
+) -> None:
+    intent = service.create(draft(**scope), by=OWNER)
+    explanation = why(service, said(by=by), intent)
+    assert explanation.rule == "scope"
+    assert said_so in explanation.detail
+    assert ("place" in explanation.detail) == ("place" in said_so)
+    assert "U-" not in explanation.detail
 
 
 def test_an_expired_one_is_expired_swept_or_not(service: IntentService, clock: Clock) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import Engine, event, select, text
+from sqlalchemy.exc import InvalidRequestError
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, sessionmaker
 from sqlalchemy.pool import NullPool, QueuePool, SingletonThreadPool, StaticPool
 
@@ -438,3 +439,39 @@ def test_a_memory_database_made_in_another_thread_works_or_says_why(
         assert "pool" in str(answer)
     else:
         assert ids(answer) == [intent.id]
+
+
+# Sessions that begin nothing by themselves
+
+
+def test_a_factory_without_autobegin_serves_the_service(
+    make_service: Callable[..., IntentService], engine: Engine
+) -> None:
+    service = make_service(sessions=sessionmaker(engine, autobegin=False))
+    intent = service.create(draft(cooldown=timedelta(0)), by=OWNER)
+    assert [match.intent.id for match in service.match(said(SAID, id="m-1"))] == [intent.id]
+    assert service.match(said(SAID, id="m-1")).duplicate
+    assert len(service.match(said(SAID, id="m-2"), hold=True)) == 1
+    assert service.release(said(SAID, id="m-2")) == 1
+    assert service.explain(said(SAID))[0].fires
+    assert not service.sweep().more
+    assert service.cancel(intent.id, by=OWNER).status is Status.CANCELLED
+    assert [line.event for line in service.history(intent.id)][-1] == "cancel"
+    with pytest.raises(IntentNotFound):
+        service.get("gone")
+
+
+def test_inside_a_hosts_session_without_autobegin_the_host_begins(
+    make_service: Callable[..., IntentService], engine: Engine
+) -> None:
+    service = make_service()
+    with sessionmaker(engine, autobegin=False)() as session:
+        with pytest.raises(InvalidRequestError, match=r"call session\.begin\(\)"):
+            service.using(session).create(draft(), by=OWNER)
+        with pytest.raises(InvalidRequestError, match=r"call session\.begin\(\)"):
+            service.using(session).match(said(SAID))
+        assert not session.in_transaction()
+        with session.begin():
+            intent = service.using(session).create(draft(), by=OWNER)
+            assert len(service.using(session).match(said(SAID))) == 1
+    assert service.get(intent.id).fire_count == 1

@@ -15,6 +15,7 @@ from intents import (
     Identity,
     IntentNotFound,
     IntentService,
+    InvalidIntent,
     NotAuthorized,
     OwnerPolicy,
     Status,
@@ -253,11 +254,18 @@ def test_a_listing_is_paged_oldest_first(service: IntentService) -> None:
     assert ids(service.list(live=True)) == [created[0], *created[2:]]
     assert ids(service.list(live=True, after=created[0], limit=1)) == [created[2]]
     assert ids(service.list(status=Status.CANCELLED)) == [created[1]]
-    assert ids(service.list(status="cancelled")) == [created[1]]  # type: ignore[arg-type]
+    assert ids(service.list(status="cancelled")) == [created[1]]
     assert service.list(status=Status.DONE) == []
     for limit in (0, -1, 1001):
         with pytest.raises(ValueError, match="limit"):
             service.list(limit=limit)
+
+
+@pytest.mark.parametrize("status", ["bogus", "ARMED", "", 5, ["armed"]])
+def test_a_status_that_does_not_exist_is_refused_with_those_that_do(service: IntentService, status: Any) -> None:
+    with pytest.raises(InvalidIntent, match="pending, armed, fired, done, cancelled or expired") as refusal:
+        service.list(status=status)
+    assert refusal.value.field == "status"
 
 
 # Identities and turns

@@ -89,6 +89,16 @@ def test_a_whole_life(url: str) -> None:
     run(url, body)
 
 
+def test_a_factory_without_autobegin(url: str) -> None:
+    async def body(_service: AsyncIntentService, engine: AsyncEngine) -> None:
+        service = AsyncIntentService(async_sessionmaker(engine, autobegin=False), owners=OwnerPolicy(["slack:U1"]))
+        intent = await service.create(RC, by=OWNER)
+        assert [match.intent.id for match in await service.match(say("release candidate", "m1"))] == [intent.id]
+        assert (await service.get(intent.id)).fire_count == 1
+
+    run(url, body)
+
+
 def test_errors_are_the_same(url: str) -> None:
     async def body(service: AsyncIntentService, _engine: AsyncEngine) -> None:
         with pytest.raises(NotAuthorized):

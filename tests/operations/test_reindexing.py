@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
+import pytest
 from sqlalchemy import Engine, select, update
 from sqlalchemy.orm import Session
 
-from intents import Analyzer, IntentService
+from intents import Analyzer, IntentService, InvalidIntent
 from intents.models import StandingIntent
 from tests.operations.conftest import remind, say
 
@@ -40,6 +42,22 @@ def test_reindexing_renews_all_in_bounded_batches(engine: Engine, service: Inten
         assert set(session.scalars(select(StandingIntent.analyzer_version))) == {f"{Analyzer().version}/en"}
     for number, intent_id in enumerate(ids):
         assert [m.intent.id for m in service.match(say(f"topic{number}zz"))] == [intent_id]
+
+
+@pytest.mark.parametrize("after", [2**63, 2**70, -(2**70), "1", 1.5, True])
+def test_a_place_that_no_batch_can_begin_at_is_refused(service: IntentService, after: Any) -> None:
+    with pytest.raises(InvalidIntent, match=r"ReindexResult\.after") as refusal:
+        service.reindex(after=after)
+    assert refusal.value.field == "after"
+
+
+def test_a_batch_after_the_last_row_is_empty(engine: Engine, service: IntentService) -> None:
+    remind(service, "topic")
+    make_old(engine, version="0/0.0/en")
+    for after in (10**9, 2**63 - 1):
+        result = service.reindex(after=after)
+        assert (result.renewed, result.kept, result.after, result.more) == (0, 0, after, False)
+    assert service.reindex(after=-1).renewed == 1
 
 
 def test_rows_in_a_language_that_is_no_longer_configured_still_fire_and_are_kept(

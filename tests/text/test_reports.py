@@ -31,7 +31,20 @@ def test_missing_words_are_named_for_the_nearest_keyword() -> None:
 
 
 def test_a_message_with_nothing_of_it() -> None:
-    assert report("hello", "launch").detail == "Nearest is 'launch': the message lacks 'launch'."
+    assert report("hello", "launch").detail == "The message lacks 'launch'."
+    assert report("hello", "release candidate").detail == (
+        "Nearest is 'release candidate': the message lacks 'release', 'candidate'."
+    )
+
+
+def test_a_message_with_none_of_several_words() -> None:
+    assert report("hello", "launch", "Rollbacks").detail == "The message lacks 'launch' and every other keyword."
+    assert (
+        report("hello", "release candidate", "launch").detail == "The message lacks 'launch' and every other keyword."
+    )
+    assert report("a candidate", "launch", "release candidate").detail == (
+        "Nearest is 'release candidate': the message has 'candidate' and lacks 'release'."
+    )
 
 
 def test_words_too_far_apart_are_named() -> None:

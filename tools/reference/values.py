@@ -155,7 +155,7 @@ _RULES: Final = {
     "duplicate": "the turn id was answered before and gets its first answer again",
     "pending": "the intent is not armed yet",
     "cancelled": "it was cancelled",
-    "scope": "the turn comes from another place or person than the intent listens to",
+    "scope": "the turn comes from another place or person than the intent listens to; the detail says which",
     "expired": "its expiry is reached",
     "cooldown": "it fired less than its cooldown ago",
     "budget": "all its fires are spent",
