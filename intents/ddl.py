@@ -43,7 +43,7 @@ def sqlite_triggers() -> dict[str, str]:
     """Return the SQLite triggers by name.
 
     Four protect the intents against raw SQL (no status change outside the lifecycle table, no change of an identity, no
-    insert or update that would replace a row), four keep the full-text index in step with live rows, three protect the
+    insert or update that would replace a row), four keep the full-text index in step with live rows, four protect the
     turns and firings, two keep the log append-only. ``OR REPLACE`` is what most of the guards are for: it deletes the
     row in the way without firing a trigger.
     """
@@ -92,8 +92,13 @@ def sqlite_triggers() -> dict[str, str]:
         f"{TURNS}_guard_insert": (
             f"BEFORE INSERT ON {TURNS}\n"
             f"WHEN EXISTS (SELECT 1 FROM {TURNS} WHERE key = NEW.key)\n"
-            f"    OR EXISTS (SELECT 1 FROM {TURNS} WHERE agent_id = NEW.agent_id AND turn_key = NEW.turn_key)\n"
             f"BEGIN SELECT RAISE(ABORT, '{TURNS}: this row exists and is never replaced'); END"
+        ),
+        # Passed over, not refused: with ON CONFLICT DO NOTHING the library itself asks who was first.
+        f"{TURNS}_guard_repetition": (
+            f"BEFORE INSERT ON {TURNS}\n"
+            f"WHEN EXISTS (SELECT 1 FROM {TURNS} WHERE agent_id = NEW.agent_id AND turn_key = NEW.turn_key)\n"
+            "BEGIN SELECT RAISE(IGNORE); END"
         ),
         f"{TURNS}_guard_identity": (
             f"BEFORE UPDATE OF key, agent_id, turn_key ON {TURNS}\n"

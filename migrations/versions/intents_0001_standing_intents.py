@@ -92,8 +92,11 @@ BEGIN DELETE FROM standing_intents_fts WHERE rowid = OLD.key; END""",
     """CREATE TRIGGER standing_intent_turns_guard_insert
 BEFORE INSERT ON standing_intent_turns
 WHEN EXISTS (SELECT 1 FROM standing_intent_turns WHERE key = NEW.key)
-    OR EXISTS (SELECT 1 FROM standing_intent_turns WHERE agent_id = NEW.agent_id AND turn_key = NEW.turn_key)
 BEGIN SELECT RAISE(ABORT, 'standing_intent_turns: this row exists and is never replaced'); END""",
+    """CREATE TRIGGER standing_intent_turns_guard_repetition
+BEFORE INSERT ON standing_intent_turns
+WHEN EXISTS (SELECT 1 FROM standing_intent_turns WHERE agent_id = NEW.agent_id AND turn_key = NEW.turn_key)
+BEGIN SELECT RAISE(IGNORE); END""",
     """CREATE TRIGGER standing_intent_turns_guard_identity
 BEFORE UPDATE OF key, agent_id, turn_key ON standing_intent_turns
 WHEN NEW.key IS NOT OLD.key OR NEW.agent_id IS NOT OLD.agent_id OR NEW.turn_key IS NOT OLD.turn_key
