@@ -161,7 +161,7 @@ def _store(work: Work, prepared: Sequence[_Prepared], author: _Author, now: date
         actor = actor_name(author.identity)
         results = []
         for each in prepared:
-            row, advice = stored[each.row.fingerprint], advise(each.compiled)
+            row, advice = stored[each.row.fingerprint], advise(each.compiled, work.settings.analyzer)
             if row is each.row:
                 for moved in each.moves:
                     journal.record(work, row, moved, now=now, actor=actor, turn_id=author.turn_id)

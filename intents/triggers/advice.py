@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from intents.text import fold, tokenise
+from intents.clock_words import names_only_a_time
+from intents.text import Analyzer, fold, tokenise
 from intents.text.languages import STEMMERS
 from intents.text.tokens import clusters
 from intents.triggers.joining import drop_affixes
 from intents.triggers.model import Clause, CompiledTrigger, Entry
 
 
-def advise(trigger: CompiledTrigger) -> tuple[str, ...]:
+def advise(trigger: CompiledTrigger, analyzer: Analyzer) -> tuple[str, ...]:
     """Return short sentences on what a trigger's author may not have meant; empty when there is nothing to say.
 
     Args:
         trigger: the compiled trigger.
+        analyzer: the one that compiled it.
     """
     return tuple(
         dict.fromkeys(
             [
+                *_clock(trigger, analyzer),
                 *_common(trigger),
                 *_left_out(trigger),
                 *_covered(trigger),
@@ -29,6 +32,15 @@ def advise(trigger: CompiledTrigger) -> tuple[str, ...]:
             ]
         )
     )
+
+
+def _clock(trigger: CompiledTrigger, analyzer: Analyzer) -> Iterator[str]:
+    for entry in trigger.entries:
+        if names_only_a_time(entry.keyword, trigger.language, analyzer):
+            yield (
+                f"{entry.keyword!r} only names a time: it waits for a message that says so, not for that time, which "
+                "is your scheduler's; add a word."
+            )
 
 
 def _common(trigger: CompiledTrigger) -> Iterator[str]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from intents.triggers import TriggerReport, advise, analyse_turn, describe
+from intents.text import Analyzer
+from intents.triggers import TriggerReport, advise, analyse_turn, compile_trigger, describe
 from tests.text.helpers import EVERYTHING, trigger
 
 
@@ -96,7 +97,7 @@ def test_a_report_is_one_line_whatever_the_keyword_holds() -> None:
     ],
 )
 def test_advice(keywords: list[str], options: dict[str, object], sentence: str) -> None:
-    assert advise(trigger(*keywords, **options)) == (sentence,)
+    assert advise(trigger(*keywords, **options), EVERYTHING) == (sentence,)
 
 
 @pytest.mark.parametrize(
@@ -112,4 +113,26 @@ def test_advice(keywords: list[str], options: dict[str, object], sentence: str) 
     ],
 )
 def test_no_advice_where_nothing_is_amiss(keywords: list[str], options: dict[str, object]) -> None:
-    assert advise(trigger(*keywords, **options)) == ()
+    assert advise(trigger(*keywords, **options), EVERYTHING) == ()
+
+
+@pytest.mark.parametrize(
+    ("keyword", "language"),
+    [
+        ("Friday 9am", "en"),
+        ("on Monday", "en"),
+        ("2026-12-31", "en"),
+        ("in 3 days", "en"),
+        ("17:30", "und"),
+        ("vendredi", "fr"),
+    ],
+)
+def test_a_keyword_that_only_names_a_time_is_pointed_out(keyword: str, language: str) -> None:
+    analyzer = Analyzer(("en", "fr"))
+    compiled = compile_trigger([keyword, "release candidate"], language=language, analyzer=analyzer)
+    assert any(f"{keyword!r} only names a time" in sentence for sentence in advise(compiled, analyzer))
+
+
+@pytest.mark.parametrize("keyword", ["Friday release", "march route", "v2.0", "9am standup"])
+def test_a_keyword_with_a_word_beside_the_time_is_not(keyword: str) -> None:
+    assert not any("only names a time" in sentence for sentence in advise(trigger(keyword), EVERYTHING))
