@@ -1,171 +1,240 @@
-"""What a turn costs: ``python -m benchmarks.match [--sizes 10,1000] [--newer-sqlite] [--json FILE]``.
+"""What a turn costs: ``python -m benchmarks match [--sizes 10,1000] [--words 30] [--quick]``.
 
-For each number of intents and each length of turn: a turn that fires nothing, the same prefilter query on a bare
-``sqlite3`` connection with the terms already analysed, and a turn that fires one intent, commit included.
+For each number of intents, each length of turn, each SQLite and with or without ``ANALYZE``: turns of every workload
+through the service, the prefilter's query of the same turns on a bare ``sqlite3`` connection and through SQLAlchemy
+Core, and other ways to find the same intents. A turn that fires includes its commit.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib
-import json
-import platform
-import shutil
-import sqlite3
 import sys
-import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import Engine
 
-from benchmarks.loading import START, Row, Talk, fill, service_of, sqlite_engine
-from benchmarks.measuring import interleaved, table
-from intents import Turn, keys
-from intents.index.base import encode_terms
-from intents.index.sqlite import TERMS_PER_QUERY, candidates_statement
+from benchmarks import match_report
+from benchmarks.baselines import (
+    PERCOLATORS_UP_TO,
+    SCAN_UP_TO,
+    BareFire,
+    Dictionary,
+    Matcher,
+    Replay,
+    Scan,
+    installed_percolators,
+    recorded,
+    stored_intents,
+)
+from benchmarks.loading import sqlite_engine
+from benchmarks.measuring import Steps, drivers, interleaved
+from benchmarks.workloads import BESIDE_RETIRED, MAIN, OTHERS, RETIRED, Shelf, Talk, Workload, service_of
 from intents.triggers import analyse_turn
 
-SIZES = (10, 1_000, 10_000, 100_000)
-WORDS = (30, 200)
+NAME: Final = "match"
+SIZES: Final = (10, 1_000, 10_000, 100_000, 1_000_000)
+WORDS: Final = (30, 200, 2_000)
+#: A turn that is long costs much; fewer of them say as much.
+ROUNDS: Final = {30: 100, 200: 80, 2_000: 25}
+WARM_UP: Final = 5
+QUICK: Final[dict[str, Any]] = {"sizes": (10, 1_000), "words": (30, 200), "rounds": 15, "retired": 5_000}
+
+section = match_report.section
 
 
-def bare_query(engine: Engine, module: Any, path: Path, turns: list[Turn], analyzer: Any) -> Callable[[int], object]:
-    """The prefilter's own SQL on a bare connection, for the same turns, analysed and written beforehand."""
-    compiled = candidates_statement().compile(engine)
-    connection = module.connect(path)
-    prepared: list[list[tuple[str, list[Any]]]] = []
-    for turn in turns:
-        terms = encode_terms("main", analyse_turn(turn.text, analyzer).terms)
-        scopes = " OR ".join(sorted(keys.scopes_of("main", turn)))
-        prepared.append([])
-        for start in range(0, len(terms), TERMS_PER_QUERY):
-            query = f"scope : ({scopes}) AND anchors : ({' OR '.join(terms[start : start + TERMS_PER_QUERY])})"
-            values = {"query": query, "agent_id": "main", "now": START, "most": 257}
-            prepared[-1].append(_rendered(engine, compiled, values))
-
-    def run(number: int) -> object:
-        return [connection.execute(sql, values).fetchall() for sql, values in prepared[number]]
-
-    return run
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add what can be set."""
+    parser.add_argument("--sizes", type=numbers, help="numbers of intents, comma separated")
+    parser.add_argument("--words", type=numbers, help="words of a turn, comma separated")
+    parser.add_argument("--rounds", type=int, help="rounds of each call")
+    parser.add_argument("--retired", type=int, help="retired rows beside 1,000 live ones")
+    parser.add_argument("--one-sqlite", action="store_true", help="the SQLite of this Python only")
 
 
-def _rendered(engine: Engine, compiled: Any, values: dict[str, Any]) -> tuple[str, list[Any]]:
-    seen: list[tuple[str, list[Any]]] = []
-    with engine.connect() as connection:
-        result = connection.execute(candidates_statement(), values)
-        context = result.context
-        seen.append((context.statement, list(context.parameters[0])))
-        result.close()
-    return seen[0]
+def numbers(text: str) -> tuple[int, ...]:
+    """Read numbers with commas between them; underscores are allowed within."""
+    return tuple(int(part) for part in text.split(","))
 
 
-class Bench:
-    """One database of a size, with the calls to time on it."""
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A SQLite, and whether the databases were analysed."""
 
-    def __init__(self, folder: Path, size: int, words: int, *, rounds: int, module: Any) -> None:
-        path = folder / f"{size}-{words}.db"
-        source = folder / f"{size}.db"
-        if not source.exists():
-            engine = sqlite_engine(source, None if module is sqlite3 else module)
-            fill(engine, (Row(keyword=f"deployment topic{number}ou") for number in range(size)))
-            with engine.connect() as connection:
-                connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
-            engine.dispose()
-        shutil.copyfile(source, path)
-        self.size, self.words = size, words
-        self.engine = sqlite_engine(path, None if module is sqlite3 else module)
-        self._service = service_of(self.engine)
-        talk = Talk(seed=size + words)
-        self._misses = list(talk.turns(rounds, words, "miss"))
-        self._hits = list(talk.turns(rounds, words, "hit", lambda number: f"deployment of topic{number % size}ou"))
-        self.bare = bare_query(self.engine, module, path, self._misses, self._service.settings.analyzer)
-
-    def miss(self, number: int) -> None:
-        """Send a turn that fires nothing."""
-        if self._service.match(self._misses[number]):
-            raise AssertionError("a turn without a trigger fired")
-
-    def hit(self, number: int) -> None:
-        """Send a turn that fires one intent, commit included."""
-        if len(self._service.match(self._hits[number])) != 1:
-            raise AssertionError("a turn with one trigger did not fire it")
+    sqlite: str
+    module: Any
+    analysed: bool
+    first: bool
+    seed: int
 
 
-def measure(sizes: Sequence[int], words: int, *, module: Any = sqlite3, repeats: int = 200) -> list[dict[str, Any]]:
-    """Time the calls at all sizes in turns, so that the sizes meet the same noise; microseconds."""
-    warm_up = 5
-    with tempfile.TemporaryDirectory() as folder:
-        benches = [Bench(Path(folder), size, words, rounds=repeats + warm_up, module=module) for size in sizes]
-        calls = [call for bench in benches for call in (bench.miss, bench.bare, bench.hit)]
-        timings = iter(interleaved(calls, repeats, warm_up=warm_up))
-        results = []
-        for bench in benches:
-            figures = {name: asdict(next(timings)) for name in ("no hit", "bare sqlite3", "one hit")}
-            results.append({"intents": bench.size, "words": words, **figures})
-            bench.engine.dispose()
-    return results
+def variants(*, one_sqlite: bool) -> list[Variant]:
+    """All that are to be measured; a database is analysed when it was measured without."""
+    modules = list(drivers().items())[: 1 if one_sqlite else None]
+    pairs = [(analysed, version, module) for analysed in (False, True) for version, module in modules]
+    return [Variant(version, module, analysed, at == 0, at + 1) for at, (analysed, version, module) in enumerate(pairs)]
 
 
-def report(results: list[dict[str, Any]]) -> str:
-    """Write the figures as a table, with the ratios that matter."""
-    first = {result["words"]: result for result in reversed(results)}
-    header = [
-        "intents",
-        "words",
-        "no hit p50 µs",
-        "p95",
-        "bare p50",
-        "× bare",
-        "× smallest",
-        "one hit p50",
-        "p95",
-        "× smallest",
-    ]
-    rows = []
-    for r in results:
-        smallest = first[r["words"]]
-        rows.append(
-            [
-                f"{r['intents']:,}",
-                r["words"],
-                r["no hit"]["p50"],
-                r["no hit"]["p95"],
-                r["bare sqlite3"]["p50"],
-                r["no hit"]["p50"] / r["bare sqlite3"]["p50"],
-                r["no hit"]["p50"] / smallest["no hit"]["p50"],
-                r["one hit"]["p50"],
-                r["one hit"]["p95"],
-                r["one hit"]["p50"] / smallest["one hit"]["p50"],
-            ]
-        )
-    return table(header, rows)
+Results = list[dict[str, Any]]
 
 
-def main(arguments: list[str] | None = None) -> None:
-    """Run from the command line."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.match", description=__doc__)
-    parser.add_argument("--sizes", default=",".join(map(str, SIZES)), help="numbers of intents, comma separated")
-    parser.add_argument("--words", default=",".join(map(str, WORDS)), help="words of a turn, comma separated")
-    parser.add_argument("--repeats", type=int, default=200)
-    parser.add_argument("--newer-sqlite", action="store_true", help="use pysqlite3 instead of the system's SQLite")
-    parser.add_argument("--json", type=Path, help="write the figures to this file")
-    options = parser.parse_args(arguments)
-    module: Any = importlib.import_module("pysqlite3") if options.newer_sqlite else sqlite3
-    sizes, lengths = ([int(part) for part in text.split(",")] for text in (options.sizes, options.words))
-    print(
-        f"Python {platform.python_version()}, SQLite {module.sqlite_version}, {options.repeats} rounds", file=sys.stderr
-    )
-    results = []
-    for words in lengths:
-        print(f"{words} words …", file=sys.stderr)
-        results += measure(sizes, words, module=module, repeats=options.repeats)
-    print(report(results))
-    if options.json:
-        options.json.write_text(json.dumps(results, indent=2))
+def measure(chosen: argparse.Namespace, shelf: Shelf, steps: Steps) -> dict[str, Any]:
+    """Time every workload; microseconds."""
+    quick: dict[str, Any] = QUICK if chosen.quick else {}
+    sizes: Sequence[int] = chosen.sizes or quick.get("sizes", SIZES)
+    words: Sequence[int] = chosen.words or quick.get("words", WORDS)
+    retired: int = chosen.retired or quick.get("retired", RETIRED)
+    rounds: int | None = chosen.rounds or quick.get("rounds")
+    several = variants(one_sqlite=chosen.one_sqlite)
+    results: Results = []
+
+    def run(kind: str, workloads: Sequence[Workload], sizes: Sequence[int], lengths: Sequence[int]) -> None:
+        of_kind = [workload for workload in workloads if workload.kind == kind]
+        paths = {}
+        for size in steps.over(sizes, f"fill {kind}"):
+            paths[size] = shelf.copy(kind, size)
+        try:
+            for variant in several:
+                if variant.analysed:
+                    _analyse(paths.values(), variant.module)
+                for length in lengths:
+                    count = rounds or ROUNDS.get(length, min(ROUNDS.values()))
+                    table = _Table(variant, paths, of_kind, length, count)
+                    results.extend(table.measure(steps))
+        finally:
+            for path in paths.values():
+                shelf.remove(path)
+        # The largest files are the ones that nobody else wants.
+        shelf.forget(kind, [size for size in sizes if kind != "mixed"])
+        steps.say(f"match: {kind} measured")
+
+    run("mixed", MAIN, sizes, words)
+    for kind in ("cooling", "crowded", "agents"):
+        run(kind, OTHERS, sizes, words[:1])
+    run("retired", BESIDE_RETIRED, (0, retired), words[:1])
+    shelf.forget("mixed", [size for size in sizes if size > PERCOLATORS_UP_TO])
+    return {
+        "results": results,
+        "percolators": {name: build is not None for name, build in installed_percolators().items()},
+        "sizes": list(sizes),
+        "words": list(words),
+        "retired": retired,
+        "percolators_up_to": PERCOLATORS_UP_TO,
+        "scan_up_to": SCAN_UP_TO,
+    }
+
+
+def _analyse(paths: Any, module: Any) -> None:
+    for path in paths:
+        connection = module.connect(path)
+        connection.execute("ANALYZE")
+        connection.commit()
+        connection.close()
+
+
+class _Table:
+    """All calls of one variant and length, over all sizes, timed in turns."""
+
+    def __init__(
+        self, variant: Variant, paths: dict[int, Path], workloads: Sequence[Workload], words: int, rounds: int
+    ) -> None:
+        self._variant, self._words, self._rounds = variant, words, rounds
+        self._calls: list[tuple[dict[str, Any], Callable[[int], object]]] = []
+        self._closing: list[Callable[[], object]] = []
+        for size, path in paths.items():
+            engine = sqlite_engine(path, variant.module)
+            self._closing.append(engine.dispose)
+            self._add(size, path, engine, workloads)
+
+    def _turns(self, workload: Workload, size: int) -> list[Any]:
+        talk = Talk(seed=self._variant.seed)
+        return [
+            workload.turn(talk, size, self._words, number) for number in range(WARM_UP + self._rounds + 1)
+        ]  # one more, to count its statements
+
+    def _note(self, workload: str, size: int, name: str, call: Callable[[int], object], **more: Any) -> None:
+        self._calls.append(({"workload": workload, "intents": size, "call": name, **more}, call))
+
+    def _add(self, size: int, path: Path, engine: Engine, workloads: Sequence[Workload]) -> None:
+        mixed = workloads[0].kind == "mixed"
+        others = self._other_matchers(size, path, engine) if mixed and self._variant.first else {}
+        for workload in workloads:
+            service = service_of(engine, agent_id=workload.agent)
+            turns = self._turns(workload, size)
+            if not workload.fires:
+                replay = Replay(service, engine, turns, self._variant.module, path)
+                self._closing.insert(0, replay.close)
+                self._note(workload.name, size, "bare sqlite3", replay.query)
+                self._note(workload.name, size, "bare sqlite3, all statements", replay.everything)
+                self._note(workload.name, size, "SQLAlchemy Core", replay.core)
+            with recorded(engine) as seen:
+                service.match(turns.pop())
+            self._note(workload.name, size, "service", _Matching(service, turns, workload), statements=len(seen))
+            for name, matcher in others.items():
+                self._note(workload.name, size, name, _Asking(matcher, turns))
+        if mixed:
+            fire = BareFire(self._variant.module, path)
+            self._closing.insert(0, fire.close)
+            self._note("commit", size, "bare sqlite3", fire)
+            analyzer = service_of(engine).settings.analyzer
+            texts = [turn.text for turn in self._turns(workloads[0], size)]
+            if size == 10 or not self._calls:
+                self._note("analysis", size, "service", lambda number: analyse_turn(texts[number], analyzer).terms)
+
+    def _other_matchers(self, size: int, path: Path, engine: Engine) -> dict[str, Matcher]:
+        service = service_of(engine)
+        analyzer = service.settings.analyzer
+        matchers: dict[str, Matcher] = {"dictionary": Dictionary(stored_intents(path), analyzer)}
+        if size <= PERCOLATORS_UP_TO:
+            for name, build in installed_percolators().items():
+                if build is not None:
+                    matchers[name] = build(stored_intents(path), analyzer)
+        if size <= SCAN_UP_TO:
+            scan = Scan(service, engine, size)
+            self._closing.insert(0, scan.close)
+            matchers["scan"] = scan
+        return matchers
+
+    def measure(self, steps: Steps) -> Results:
+        """Time the calls; microseconds."""
+        variant = self._variant
+        label = f"SQLite {variant.sqlite}{', analysed' if variant.analysed else ''}, {self._words:,} words"
+        try:
+            timings = interleaved(
+                [call for _, call in self._calls], self._rounds, warm_up=WARM_UP, steps=steps, label=label
+            )
+        finally:
+            for close in self._closing:
+                close()
+        same = {"sqlite": variant.sqlite, "analysed": variant.analysed, "words": self._words, "rounds": self._rounds}
+        return [{**same, **facts, **asdict(timing)} for (facts, _), timing in zip(self._calls, timings, strict=True)]
+
+
+class _Matching:
+    """Turns of one workload through the service, each looked at for what it must fire."""
+
+    def __init__(self, service: Any, turns: Sequence[Any], workload: Workload) -> None:
+        self._service, self._turns, self._workload = service, turns, workload
+
+    def __call__(self, number: int) -> None:
+        matches = self._service.match(self._turns[number])
+        if len(matches) != self._workload.fires or matches.truncated or matches.duplicate:
+            raise AssertionError(f"workload {self._workload.name}: {len(matches)} fires, {matches.truncated=}")
+
+
+class _Asking:
+    """The same turns through another matcher."""
+
+    def __init__(self, matcher: Matcher, turns: Sequence[Any]) -> None:
+        self._matcher, self._turns = matcher, turns
+
+    def __call__(self, number: int) -> object:
+        return self._matcher.keys(self._turns[number])
 
 
 if __name__ == "__main__":
-    main()
+    from benchmarks.__main__ import main
+
+    main([NAME, *sys.argv[1:]])

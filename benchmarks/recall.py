@@ -1,4 +1,4 @@
-"""How often the right intent fires: ``python -m benchmarks.recall [PATH]``.
+"""How often the right intent fires: ``python -m benchmarks recall [PATH]``.
 
 Runs the library on SQLite over a labelled set (``intents.jsonl``, ``turns.jsonl``): each intent alone in its database,
 then all in one database together. Beside it stand exact-words matching (every word of an entry occurs in the turn as it
@@ -15,18 +15,21 @@ import re
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import create_engine
 from sqlalchemy.orm import sessionmaker
 
-from benchmarks.measuring import table
+from benchmarks.measuring import Steps
+from benchmarks.report import Section, Table
+from benchmarks.workloads import Shelf
 from intents import Analyzer, Identity, IntentCreate, IntentService, Limits, OwnerPolicy, Turn, metadata
 
+NAME: Final = "recall"
 DATA = Path(__file__).parent / "data" / "recall"
 OWNER = Identity(provider="slack", sender_id="owner", conversation_id="room")
 FIRE = ("explicit", "inflected", "overloaded", "noisy")
@@ -104,24 +107,24 @@ def exact_words(intent: dict[str, Any], text: str) -> bool:
     return any(set(re.findall(r"\w+", entry.casefold())) <= words for entry in entries)
 
 
-def run(path: Path) -> dict[str, dict[str, bool]]:
+def run(
+    intents: Mapping[str, dict[str, Any]], items: Iterable[Item], folder: Path, steps: Steps
+) -> dict[str, dict[str, bool]]:
     """Decide every turn with every matcher; return ``{matcher: {turn id: fired}}``."""
-    intents, items = load(path)
     by_intent: dict[str, list[Item]] = defaultdict(list)
     for item in items:
         by_intent[item.intent].append(item)
     alone: dict[str, bool] = {}
-    together: dict[str, bool] = {}
-    with tempfile.TemporaryDirectory() as folder:
-        for number, (intent_id, turns) in enumerate(by_intent.items(), 1):
-            print(f"\r{number}/{len(by_intent)} intents alone", end="", file=sys.stderr)
-            library = Library(Path(folder), [intents[intent_id]])
-            alone.update({item.id: intent_id in library.fired(item.text) for item in turns})
-            library.close()
-        print("\nall together", file=sys.stderr)
-        library = Library(Path(folder), intents.values())
-        together.update({item.id: item.intent in library.fired(item.text) for item in items})
+    for intent_id, turns in steps.over(by_intent.items(), "intents alone", len(by_intent)):
+        library = Library(folder, [intents[intent_id]])
+        alone.update({item.id: intent_id in library.fired(item.text) for item in turns})
         library.close()
+    library = Library(folder, [intents[intent_id] for intent_id in by_intent])
+    together = {
+        item.id: item.intent in library.fired(item.text)
+        for item in steps.over(items, "all together", sum(map(len, by_intent.values())))
+    }
+    library.close()
     return {
         "alone": alone,
         "together": together,
@@ -141,40 +144,75 @@ def wilson(hits: int, total: int, z: float = 1.96) -> tuple[float, float]:
     return max(0.0, centre - half), min(1.0, centre + half)
 
 
-def report(items: list[Item], answers: dict[str, dict[str, bool]]) -> str:
-    """Write the rates by stratum, then by language."""
-    parts = []
-    for title, strata in (("Should fire", FIRE), ("Paraphrases, apart", APART), ("Should be silent", SILENT)):
-        groups: list[tuple[str, Callable[[Item], bool]]] = [
-            (stratum, lambda item, stratum=stratum: item.stratum == stratum) for stratum in strata
-        ]
-        if len(strata) > 1:
-            groups.append(("all of these", lambda item, strata=strata: item.stratum in strata))
-        if strata is FIRE:
-            groups.insert(-1, ("explicit + inflected + overloaded", lambda item: item.stratum in FIRE[:3]))
-        parts.append(f"## {title}\n\n" + _rates("stratum", groups, items, answers))
-    for title, strata in (("Recall by language", FIRE), ("False alarms by language", SILENT)):
-        languages = sorted({item.lang for item in items})
-        groups = [
-            (lang, lambda item, lang=lang, strata=strata: item.lang == lang and item.stratum in strata)
-            for lang in languages
-        ]
-        parts.append(f"## {title}\n\n" + _rates("language", groups, items, answers))
-    return "\n\n".join(parts)
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add what can be set."""
+    parser.add_argument("path", nargs="?", type=Path, default=DATA, help="folder of the labelled set")
+    parser.add_argument("--wrong", action="store_true", help="list the turns that were decided wrongly")
 
 
-def _rates(
-    name: str,
-    groups: Iterable[tuple[str, Callable[[Item], bool]]],
-    items: list[Item],
-    answers: dict[str, dict[str, bool]],
-) -> str:
-    rows = []
-    for label, belongs in groups:
+def measure(chosen: argparse.Namespace, shelf: Shelf, steps: Steps) -> dict[str, Any]:
+    """Count what fires and what does not, by stratum and language."""
+    intents, items = load(chosen.path)
+    if chosen.quick:
+        some = list(dict.fromkeys(item.intent for item in items))[::12]
+        items = [item for item in items if item.intent in some]
+    with tempfile.TemporaryDirectory() as folder:
+        answers = run(intents, items, Path(folder), steps)
+    wrong = [
+        item
+        for item in items
+        if answers["together"][item.id] != item.gold and item.stratum not in APART and item.stratum in FIRE + SILENT
+    ]
+    if chosen.wrong:
+        for item in wrong:
+            print(f"{item.id} {item.lang} {item.stratum}: {item.text}")
+    return {
+        "results": list(_counts(items, answers)),
+        "matchers": list(answers),
+        "turns": len(items),
+        "wrong": [item.id for item in wrong],
+    }
+
+
+def _counts(items: list[Item], answers: Mapping[str, Mapping[str, bool]]) -> Iterator[dict[str, Any]]:
+    def counted(title: str, group: str, belongs: Callable[[Item], bool]) -> dict[str, Any]:
         chosen = [item for item in items if belongs(item)]
-        cells = [_cell(sum(fired[item.id] for item in chosen), len(chosen)) for fired in answers.values()]
-        rows.append([label, len(chosen), *cells])
-    return table([name, "turns", *answers], rows)
+        fired = {name: sum(given[item.id] for item in chosen) for name, given in answers.items()}
+        return {"title": title, "group": group, "turns": len(chosen), "fired": fired}
+
+    for title, strata in (("Should fire", FIRE), ("Paraphrases, apart", APART), ("Should be silent", SILENT)):
+        for stratum in strata:
+            yield counted(title, stratum, lambda item, stratum=stratum: item.stratum == stratum)  # type: ignore[misc]
+        if strata is FIRE:
+            yield counted(title, "explicit + inflected + overloaded", lambda item: item.stratum in FIRE[:3])
+        if len(strata) > 1:
+            yield counted(title, "all of these", lambda item, strata=strata: item.stratum in strata)  # type: ignore[misc]
+    for title, strata in (("Recall by language", FIRE), ("False alarms by language", SILENT)):
+        for lang in sorted({item.lang for item in items}):
+            yield counted(
+                title,
+                lang,
+                lambda item, lang=lang, strata=strata: item.lang == lang and item.stratum in strata,  # type: ignore[misc]
+            )
+
+
+def section(figures: Mapping[str, Any]) -> Section:
+    """Write the section on recall."""
+    tables = []
+    for title in dict.fromkeys(r["title"] for r in figures["results"]):
+        rows = [
+            [r["group"], r["turns"], *(_cell(r["fired"][name], r["turns"]) for name in figures["matchers"])]
+            for r in figures["results"]
+            if r["title"] == title
+        ]
+        tables.append(Table(title, ["", "turns", *figures["matchers"]], rows, folded=title.endswith("language")))
+    text = (
+        f"How often the right intent fires, over {figures['turns']:,} labelled turns: each intent *alone* in its "
+        "database, then all *together*. *Exact words* asks that every word of an entry occurs as it is. Beside each "
+        "count its share, and Wilson's 95 % interval. Paraphrases share no key word with their intent, and are part of "
+        "no sum."
+    )
+    return Section("Recall and false alarms", text, tables)
 
 
 def _cell(hits: int, total: int) -> str:
@@ -182,20 +220,7 @@ def _cell(hits: int, total: int) -> str:
     return f"{hits} = {hits / total:.3f} ({low:.2f}–{high:.2f})" if total else "–"
 
 
-def main(arguments: list[str] | None = None) -> None:
-    """Run from the command line."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.recall", description=__doc__)
-    parser.add_argument("path", nargs="?", type=Path, default=DATA, help="folder of the labelled set")
-    parser.add_argument("--wrong", action="store_true", help="list the turns that were decided wrongly")
-    options = parser.parse_args(arguments)
-    _intents, items = load(options.path)
-    answers = run(options.path)
-    print(report(items, answers))
-    if options.wrong:
-        for item in items:
-            if answers["together"][item.id] != item.gold and item.stratum not in APART:
-                print(f"{item.id} {item.lang} {item.stratum}: {item.text}")
-
-
 if __name__ == "__main__":
-    main()
+    from benchmarks.__main__ import main
+
+    main([NAME, *sys.argv[1:]])

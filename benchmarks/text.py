@@ -1,6 +1,6 @@
-"""What the analysis of a turn costs: ``python -m benchmarks.text``.
+"""What the analysis of a turn costs: ``python -m benchmarks text``.
 
-Each figure is a ratio to a bare ``regex.findall`` of words over the same text: cold (first sight of the words) and
+Each figure stands beside a bare ``regex.findall`` of words over the same text: cold (first sight of the words) and
 warm, with PyStemmer and with the pure-Python stemmer.
 """
 
@@ -11,79 +11,103 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from typing import Any, Final
 
 import regex
 
-from benchmarks.loading import Talk
-from benchmarks.measuring import table
+from benchmarks.measuring import Steps, Timing, interleaved
+from benchmarks.report import Goal, Section, Table
+from benchmarks.workloads import Shelf, Talk
 from intents import Analyzer
 from intents.triggers import analyse_turn
 
-LENGTHS = (30, 200, 2_000)
-WORD = regex.compile(r"[\p{L}\p{N}]+")
+NAME: Final = "text"
+LENGTHS: Final = (30, 200, 2_000)
+WORD: Final = regex.compile(r"[\p{L}\p{N}]+")
+STEMMERS: Final = {"PyStemmer": "", "pure Python": "import sys; sys.modules['Stemmer'] = None; "}
 
 
-def _best(call: Callable[[], object], repeats: int) -> float:
-    durations = []
-    for _ in range(repeats):
-        started = time.perf_counter()
-        call()
-        durations.append(time.perf_counter() - started)
-    return min(durations)
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add what can be set: nothing."""
 
 
-def measure() -> list[dict[str, Any]]:
-    """Time this process's stemmer on each length, and on one megabyte; seconds."""
+def measure(chosen: argparse.Namespace, shelf: Shelf, steps: Steps) -> dict[str, Any]:
+    """Time the analysis in processes of their own, one for each stemmer; microseconds."""
+    results = []
+    for stemmer in steps.over(STEMMERS, "text", len(STEMMERS)):
+        program = f"{STEMMERS[stemmer]}from benchmarks.text import in_this_process; in_this_process({chosen.quick})"
+        output = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout
+        results += [{"stemmer": stemmer, **figures} for figures in json.loads(output)]
+    return {"results": results}
+
+
+def in_this_process(quick: bool) -> None:
+    """Time this process's stemmer on each length and on one megabyte, and print the figures as JSON."""
     talk = Talk()
-    texts = {f"{length:,} words": " ".join(talk.words(length)) for length in LENGTHS}
-    texts["1 MB"] = " ".join(talk.words(120_000))[: 2**20]
+    texts = {f"{length:,} words": " ".join(talk.words(length)) for length in LENGTHS[: 2 if quick else None]}
+    if not quick:
+        texts["1 MB"] = " ".join(talk.words(120_000))[: 2**20]
     results = []
     for label, text in texts.items():
-        repeats = 3 if len(text) > 100_000 else 30
         analyzer = Analyzer()
         started = time.perf_counter()
         _ = analyse_turn(text, analyzer).terms
-        cold = time.perf_counter() - started
-        warm = _best(lambda text=text, analyzer=analyzer: analyse_turn(text, analyzer).terms, repeats)
-        bare = _best(lambda text=text: WORD.findall(text), repeats)
-        results.append({"text": label, "characters": len(text), "bare": bare, "cold": cold, "warm": warm})
-    return results
+        cold = Timing.of([time.perf_counter() - started])
+        repeats = 3 if len(text) > 100_000 else 10 if quick else 60
+        warm, bare = interleaved(
+            [
+                lambda _, text=text, analyzer=analyzer: analyse_turn(text, analyzer).terms,  # type: ignore[misc]
+                lambda _, text=text: WORD.findall(text),  # type: ignore[misc]
+            ],
+            repeats,
+            warm_up=1,
+        )
+        results.append(
+            {
+                "text": label,
+                "characters": len(text),
+                "cold": asdict(cold),
+                "warm": asdict(warm),
+                "bare": asdict(bare),
+            }
+        )
+    print(json.dumps(results))
 
 
-def main(arguments: list[str] | None = None) -> None:
-    """Run from the command line."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.text", description=__doc__)
-    parser.add_argument("--json", type=Path, help="write the figures to this file")
-    parser.add_argument("--this-process", action="store_true", help=argparse.SUPPRESS)
-    options = parser.parse_args(arguments)
-    if options.this_process:
-        print(json.dumps(measure()))
-        return
-    results: dict[str, list[dict[str, Any]]] = {}
-    for stemmer, prelude in (("PyStemmer", ""), ("pure Python", "import sys; sys.modules['Stemmer'] = None; ")):
-        program = f"{prelude}from benchmarks.text import main; main(['--this-process'])"
-        output = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout
-        results[stemmer] = json.loads(output)
+def section(figures: Mapping[str, Any]) -> Section:
+    """Write the section on text."""
     rows = [
         [
-            r["text"],
+            f"{r['text']}, {r['stemmer']}",
             r["characters"],
-            stemmer,
-            r["bare"] * 1e6,
-            r["cold"] / r["bare"],
-            r["warm"] / r["bare"],
-            r["warm"] / r["characters"] * 1e9,
+            r["warm"]["p50"],
+            r["warm"]["p95"],
+            r["bare"]["p50"],
+            r["bare"]["p95"],
+            r["warm"]["p50"] / r["bare"]["p50"],
+            r["cold"]["p50"] / r["bare"]["p50"],
+            r["warm"]["p50"] / r["characters"] * 1000,
         ]
-        for stemmer, measured in results.items()
-        for r in measured
+        for r in figures["results"]
     ]
-    print(table(["text", "characters", "stemmer", "bare µs", "cold × bare", "warm × bare", "warm ns/character"], rows))
-    if options.json:
-        options.json.write_text(json.dumps(results, indent=2))
+    header = ["", "characters", "p50 µs", "p95", "bare p50", "p95", "× bare", "cold × bare", "ns/character"]
+    text = "From the text to its terms. *Bare* only finds the words, with one regular expression."
+    return Section("Analysing text", text, [Table("Analysing text", header, rows)], goals=list(_goals(figures)))
+
+
+def _goals(figures: Mapping[str, Any]) -> Iterator[Goal]:
+    for stemmer in STEMMERS:
+        each = [r["warm"]["p50"] / r["characters"] for r in figures["results"] if r["stemmer"] == stemmer]
+        yield Goal(
+            f"the analysis costs the same for each character, whatever the length ({stemmer})",
+            each[-1] <= 2 * each[0],
+            f"the longest text {each[-1] / each[0]:.2f} × the shortest",
+        )
 
 
 if __name__ == "__main__":
-    main()
+    from benchmarks.__main__ import main
+
+    main([NAME, *sys.argv[1:]])
