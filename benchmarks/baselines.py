@@ -14,6 +14,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -289,6 +290,13 @@ class Scan:
 
 
 PERCOLATORS: Final[dict[str, Callable[[Iterable[Stored], Analyzer], Matcher]]] = {"perq": Perq, "mokaccino": Mokaccino}
+
+
+def percolator_versions() -> dict[str, str | None]:
+    """The versions of the percolators by name; None for one that is not installed."""
+    return {
+        name: metadata.version(name) if build is not None else None for name, build in installed_percolators().items()
+    }
 
 
 def installed_percolators() -> dict[str, Callable[[Iterable[Stored], Analyzer], Matcher] | None]:

@@ -18,6 +18,7 @@ from typing import Any, Final
 from sqlalchemy import create_engine
 
 from benchmarks.loading import OWNER, sqlite_engine
+from benchmarks.match import numbers
 from benchmarks.measuring import Steps, Timing
 from benchmarks.report import Section, Table
 from benchmarks.workloads import SHARED, Shelf, Talk, own, service_of
@@ -90,19 +91,22 @@ def options(parser: argparse.ArgumentParser) -> None:
     """Add what can be set."""
     parser.add_argument("--postgresql", help="URL of an empty PostgreSQL database; SQLite only when left out")
     parser.add_argument("--seconds", type=float, help="length of each run")
+    parser.add_argument("--writers", type=numbers, help="numbers of processes, comma separated")
+    parser.add_argument("--rates", type=numbers, help="of a hundred turns so many fire, comma separated")
 
 
 def measure(chosen: argparse.Namespace, shelf: Shelf, steps: Steps) -> dict[str, Any]:
     """Count turns a second by writers and by how many turns fire."""
     seconds = chosen.seconds or (0.5 if chosen.quick else 3.0)
-    writers = (1, 2) if chosen.quick else WRITERS
+    writers = chosen.writers or ((1, 2) if chosen.quick else WRITERS)
+    rates = chosen.rates or RATES
     path = shelf.copy("mixed", INTENTS)
     databases = {"SQLite": f"sqlite:///{path}"}
     if chosen.postgresql:
         databases["PostgreSQL"] = chosen.postgresql
         _create_on(chosen.postgresql)
     results: list[dict[str, Any]] = []
-    runs = [(name, rate, count) for name in databases for rate in RATES for count in writers]
+    runs = [(name, rate, count) for name in databases for rate in rates for count in writers]
     alone: dict[tuple[str, int], float] = {}
     for name, rate, count in steps.over(runs, "concurrency"):
         figures = run(databases[name], count, rate, seconds)

@@ -26,6 +26,7 @@ from benchmarks.baselines import (
     Replay,
     Scan,
     installed_percolators,
+    percolator_versions,
     recorded,
     stored_intents,
 )
@@ -38,7 +39,7 @@ NAME: Final = "match"
 SIZES: Final = (10, 1_000, 10_000, 100_000, 1_000_000)
 WORDS: Final = (30, 200, 2_000)
 #: A turn that is long costs much; fewer of them say as much.
-ROUNDS: Final = {30: 100, 200: 80, 2_000: 25}
+ROUNDS: Final = {30: 100, 200: 50, 2_000: 15}
 WARM_UP: Final = 5
 QUICK: Final[dict[str, Any]] = {"sizes": (10, 1_000), "words": (30, 200), "rounds": 15, "retired": 5_000}
 
@@ -117,7 +118,7 @@ def measure(chosen: argparse.Namespace, shelf: Shelf, steps: Steps) -> dict[str,
     shelf.forget("mixed", [size for size in sizes if size > PERCOLATORS_UP_TO])
     return {
         "results": results,
-        "percolators": {name: build is not None for name, build in installed_percolators().items()},
+        "percolators": percolator_versions(),
         "sizes": list(sizes),
         "words": list(words),
         "retired": retired,

@@ -68,9 +68,12 @@ def name_of(variant: tuple[str, bool]) -> str:
 def section(figures: Mapping[str, Any]) -> Section:
     """Write the section on matching."""
     found = Figures(figures["results"])
-    missing = [name for name, there in figures["percolators"].items() if not there]
+    missing = [name for name, version in figures["percolators"].items() if version is None]
+    there = [f"{name} {version}" for name, version in figures["percolators"].items() if version is not None]
     up_to = figures["percolators_up_to"]
-    says = f", up to {up_to:,} intents" + "".join(f"; {name} did not install here" for name in missing)
+    says = f" ({', '.join(there) or 'neither is installed'}), up to {up_to:,} intents" + "".join(
+        f"; {name} did not install here" for name in missing
+    )
     text = TEXT.format(
         workloads="\n".join(f"- ({name}) {title}" for name, title in TITLES.items() if "-hit" not in name),
         percolators=says,
@@ -212,7 +215,7 @@ def _matchers(found: Figures, figures: Mapping[str, Any], variant: tuple[str, bo
                     continue
                 cells: list[object] = []
                 for name in names:
-                    if figures["percolators"].get(name, True):
+                    if figures["percolators"].get(name, True) is not None:
                         cells.append(found.p50(variant, words, workload, size, name))
                     else:
                         cells.append("not installed")

@@ -39,6 +39,7 @@ NOISE: Final = 512 * 1024
 def options(parser: argparse.ArgumentParser) -> None:
     """Add what can be set."""
     parser.add_argument("--seconds", type=float, help="how long each process matches turns")
+    parser.add_argument("--intents", type=int, help="intents of the database whose pages are counted")
 
 
 def measure(chosen: argparse.Namespace, shelf: Shelf, steps: Steps) -> dict[str, Any]:
@@ -54,7 +55,7 @@ def measure(chosen: argparse.Namespace, shelf: Shelf, steps: Steps) -> dict[str,
         runs[name] = results.get()
         process.join()
         shelf.remove(path)
-    size = 5_000 if chosen.quick else INTENTS_ON_DISK
+    size = chosen.intents or (5_000 if chosen.quick else INTENTS_ON_DISK)
     return {"runs": runs, "disk": {"intents": size, **_disk(shelf, size)}}
 
 

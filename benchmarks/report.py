@@ -116,9 +116,10 @@ PREAMBLE = """\
 # Performance
 
 What a call costs, beside what the same work costs without the library. The page is written by the benchmarks of the
-repository:
+repository, which need the extra `[bench]`:
 
 ```text
+pip install -e ".[bench]"
 {command}
 ```
 

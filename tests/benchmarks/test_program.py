@@ -1,0 +1,144 @@
+"""Each subject runs from end to end and writes figures that a reader can use; none of the figures is judged here."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.__main__ import SUBJECTS, main, parse
+from benchmarks.match import NAME as MATCH
+from tests.docs.pages import ROOT
+
+#: The least that each subject can do.
+TINY = {
+    "match": "--sizes 10,40 --words 30,60 --rounds 3 --retired 50 --one-sqlite",
+    "create": "--sizes 10 --rounds 3",
+    "sweep": "--due 40",
+    "text": "",
+    "memory": "--seconds 0.3 --intents 200",
+    "recall": "",
+    "concurrency": "--seconds 0.2 --writers 2 --rates 10",
+}
+
+
+def run(folder: Path, *arguments: str) -> dict[str, Any]:
+    """Run the program and return its figures."""
+    file = folder / "figures.json"
+    main([*arguments, "--quick", "--folder", str(folder), "--json", str(file)])
+    figures: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return figures
+
+
+@pytest.fixture(params=SUBJECTS)
+def figures(request: pytest.FixtureRequest, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    """The figures of one subject."""
+    subject: str = request.param
+    made = run(tmp_path, subject, *TINY[subject].split())
+    assert "| --- |" in capsys.readouterr().out, "a Markdown table is printed"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["figures.json"], "databases are removed"
+    return {"subject": subject, **made}
+
+
+def timings(value: Any) -> list[dict[str, float]]:
+    """Every timing among the figures."""
+    if isinstance(value, list):
+        return [each for item in value for each in timings(item)]
+    if isinstance(value, dict):
+        found = [each for item in value.values() for each in timings(item)]
+        return [value, *found] if "p50" in value else found
+    return []
+
+
+def test_a_subject_gives_figures_with_their_baseline(figures: dict[str, Any]) -> None:
+    subject = figures["subject"]
+    assert {"machine", "goals", "seconds", subject} <= set(figures)
+    assert {"processor", "python", "sqlite", "sqlalchemy"} <= set(figures["machine"])
+    assert all(0 < timing["p50"] <= timing["p95"] for timing in timings(figures))
+    assert all(set(goal) == {"goal", "met", "figures"} for goal in figures["goals"])
+    check = globals()[f"_check_{subject}"]
+    check(figures[subject])
+
+
+def _check_match(found: dict[str, Any]) -> None:
+    calls = {(r["workload"], r["intents"], r["words"], r["analysed"], r["call"]) for r in found["results"]}
+    for workload, size in (("a", 10), ("a", 40), ("b", 40)):
+        for call in ("service", "bare sqlite3", "SQLAlchemy Core", "dictionary", "scan"):
+            assert (workload, size, 30, False, call) in calls
+        assert (workload, size, 30, True, "bare sqlite3") in calls
+    for workload in ("c-newest", "c-oldest", "d", "e", "e-hit", "f", "f-hit", "g", "g-hit"):
+        assert (workload, 40, 30, False, "service") in calls
+    assert {("h", 0, 30, True, "service"), ("h-hit", 50, 30, True, "service")} <= calls
+    assert set(found["percolators"]) == {"perq", "mokaccino"}
+    asked = {name for name, version in found["percolators"].items() if version is not None}
+    assert asked == {call for *_, call in calls} & {"perq", "mokaccino"}
+
+
+def _check_create(found: dict[str, Any]) -> None:
+    calls = {(r["how"], r["call"]) for r in found["results"]}
+    assert {("one by one", "service"), ("one by one", "bare sqlite3"), ("many in one call", "bare sqlite3")} <= calls
+
+
+def _check_sweep(found: dict[str, Any]) -> None:
+    assert [r["kind"] for r in found["results"]] == ["expire", "rearm"]
+    for r in found["results"]:
+        assert set(r["calls"]) == {"service", "bare sqlite3"}
+        assert set(r["beside"]) == {"alone", "beside a sweep"}
+        assert all(beside[kind]["longest"] > 0 for beside in r["beside"].values() for kind in ("nothing", "one"))
+
+
+def _check_text(found: dict[str, Any]) -> None:
+    assert {r["stemmer"] for r in found["results"]} == {"PyStemmer", "pure Python"}
+    assert all(r["bare"]["p50"] < r["cold"]["p50"] for r in found["results"])
+
+
+def _check_memory(found: dict[str, Any]) -> None:
+    assert set(found["runs"]) == {"service", "bare sqlite3"}
+    assert all(run["turns"] > 0 and run["early"] > 2**20 for run in found["runs"].values())
+    assert all(size > 0 for size in found["disk"]["bytes_per_intent"].values())
+
+
+def _check_recall(found: dict[str, Any]) -> None:
+    assert found["matchers"] == ["alone", "together", "exact words", "always", "never"]
+    for r in found["results"]:
+        assert r["fired"]["never"] == 0
+        assert r["fired"]["always"] == r["turns"]
+
+
+def _check_concurrency(found: dict[str, Any]) -> None:
+    (r,) = found["results"]
+    assert r["turns"] > 0
+    assert r["skipped"] == 0
+
+
+def test_a_page_of_the_documentation_is_written(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    docs, plots = tmp_path / "docs", tmp_path / "plots"
+    run(tmp_path, "match", *TINY[MATCH].split(), "--docs", str(docs), "--plots", str(plots))
+    page = (docs / "index.md").read_text(encoding="utf-8")
+    pictures = sorted(path.name for path in docs.glob("*.svg"))
+    assert pictures == sorted(path.name for path in plots.glob("*.svg"))
+    assert {"match-nothing.svg", "match-workloads.svg", "match-words.svg"} == set(pictures)
+    assert all(f"]({name})" in page for name in (*pictures, "figures.json"))
+    assert "not installed" in page or "perq" in page
+    assert json.loads((docs / "figures.json").read_text(encoding="utf-8"))["match"]["results"]
+
+
+def test_all_runs_every_subject() -> None:
+    _, runs = parse(["all", "--quick", "--sizes", "10,20"])
+    assert tuple(runs) == SUBJECTS
+    assert all(options.quick for options in runs.values())
+    assert runs[MATCH].sizes == (10, 20)
+    _, runs = parse(["all", "--only", "text,recall"])
+    assert tuple(runs) == ("text", "recall")
+
+
+@pytest.mark.parametrize("subject", SUBJECTS)
+def test_a_subject_is_a_program_of_its_own_too(subject: str) -> None:
+    command = [sys.executable, "-m", f"benchmarks.{subject}", "--help"]
+    shown = subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT).stdout
+    assert f"python -m benchmarks {subject}" in " ".join(shown.split())
