@@ -39,14 +39,22 @@ class Sent:
     Attributes:
         sql: as the driver was given it.
         parameters: likewise.
+        many: whether they are several sets of parameters.
         clause: the statement as SQLAlchemy was given it; None when it was given text.
         values: its parameters.
     """
 
     sql: str
     parameters: Any
+    many: bool
     clause: Any
     values: Any
+
+    def send(self, connection: Any) -> list[Any]:
+        """Send it again on a bare connection, and read what it gives."""
+        send = connection.executemany if self.many else connection.execute
+        rows: list[Any] = send(self.sql, self.parameters).fetchall()
+        return rows
 
 
 @contextmanager
@@ -58,9 +66,9 @@ def recorded(engine: Engine) -> Iterator[list[Sent]]:
     def given(_connection: Any, clause: Any, many: Any, one: Any, _options: Any) -> None:
         above.append((clause, many or one))
 
-    def sent(_connection: Any, _cursor: Any, sql: str, parameters: Any, _context: Any, _many: bool) -> None:
+    def sent(_connection: Any, _cursor: Any, sql: str, parameters: Any, _context: Any, many: bool) -> None:
         clause, values = above.pop() if above else (None, None)
-        seen.append(Sent(sql, parameters, clause, values))
+        seen.append(Sent(sql, parameters, many, clause, values))
 
     event.listen(engine, "before_execute", given)
     event.listen(engine, "before_cursor_execute", sent)
@@ -100,22 +108,22 @@ class Replay:
         """How many statements the longest of the turns takes."""
         return max(map(len, self._all))
 
-    def query(self, number: int) -> object:
+    def query(self, number: int) -> list[list[Any]]:
         """Send the prefilter's query on a bare connection."""
-        return [self._bare.execute(each.sql, each.parameters).fetchall() for each in self._queries[number]]
+        return [each.send(self._bare) for each in self._queries[number]]
 
-    def everything(self, number: int) -> object:
+    def everything(self, number: int) -> list[list[Any]]:
         """Send all statements of the turn on a bare connection."""
-        return [self._bare.execute(each.sql, each.parameters).fetchall() for each in self._all[number]]
+        return [each.send(self._bare) for each in self._all[number]]
 
-    def core(self, number: int) -> object:
+    def core(self, number: int) -> list[list[Any]]:
         """Send the prefilter's query through SQLAlchemy Core."""
-        rows = []
+        rows: list[list[Any]] = []
         for each in self._queries[number]:
             if each.clause is None:
-                rows.append(self._core.exec_driver_sql(each.sql, each.parameters).all())
+                rows.append(list(self._core.exec_driver_sql(each.sql, each.parameters)))
             else:
-                rows.append(self._core.execute(each.clause, each.values).all())
+                rows.append(list(self._core.execute(each.clause, each.values)))
         self._core.rollback()
         return rows
 

@@ -50,8 +50,7 @@ def measure(chosen: argparse.Namespace, shelf: Shelf, steps: Steps) -> dict[str,
             for name, make in (("service", _service), ("bare sqlite3", _bare)):
                 call, close = make(shelf, size, each, count + 6)
                 closing.append(close)
-                if call is not None:
-                    calls.append(({"how": how, "there": size, "call": name, "batch": each, "rounds": count}, call))
+                calls.append(({"how": how, "there": size, "call": name, "batch": each, "rounds": count}, call))
         timings = interleaved([call for _, call in calls], count, warm_up=3, steps=steps, label=f"create {how}")
         for close in closing:
             close()
@@ -60,7 +59,7 @@ def measure(chosen: argparse.Namespace, shelf: Shelf, steps: Steps) -> dict[str,
     return {"results": results, "sizes": list(sizes), "batch": batch}
 
 
-def _service(shelf: Shelf, size: int, each: int, _most: int) -> tuple[Callable[[int], object] | None, Any]:
+def _service(shelf: Shelf, size: int, each: int, _most: int) -> tuple[Callable[[int], object], Callable[[], object]]:
     path, engine = open_copy(shelf, "mixed", size)
     service = service_of(engine)
     drafts = map(SHARED.draft, itertools.count(size))
@@ -71,13 +70,10 @@ def _service(shelf: Shelf, size: int, each: int, _most: int) -> tuple[Callable[[
 
     if each == 1:
         return (lambda _: service.create(next(drafts), by=OWNER)), close
-    create_many = getattr(service, "create_many", None)
-    if create_many is None:
-        return None, close
-    return (lambda _: create_many(list(itertools.islice(drafts, each)), by=OWNER)), close
+    return (lambda _: service.create_many(list(itertools.islice(drafts, each)), by=OWNER)), close
 
 
-def _bare(shelf: Shelf, size: int, each: int, most: int) -> tuple[Callable[[int], object] | None, Any]:
+def _bare(shelf: Shelf, size: int, each: int, most: int) -> tuple[Callable[[int], object], Callable[[], object]]:
     path: Path = shelf.copy("mixed", size)
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute("PRAGMA synchronous = NORMAL")
@@ -105,11 +101,8 @@ def section(figures: Mapping[str, Any]) -> Section:
     rows = []
     for how in (ONE_BY_ONE, MANY):
         for size in figures["sizes"]:
-            service, bare = found.get((how, size, "service")), found[how, size, "bare sqlite3"]
+            service, bare = found[how, size, "service"], found[how, size, "bare sqlite3"]
             label = how if how == ONE_BY_ONE else f"{figures['batch']:,} in one call"
-            if service is None:
-                rows.append([label, size, "not available", None, None, bare["p50"], bare["p95"], None])
-                continue
             times = [each[name] for each in (service, bare) for name in ("p50", "p95")]
             rows.append([label, size, 1e6 / service["mean"], *times, service["p50"] / bare["p50"]])
     header = ["", "intents there", "intents/s", "p50 µs", "p95 µs", "bare p50", "bare p95", "× bare"]
@@ -125,9 +118,6 @@ def _goals(found: Mapping[tuple[str, int, str], Any]) -> Iterator[Goal]:
         rates = {size: 1e6 / r["mean"] for (of, size, call), r in found.items() if of == how and call == "service"}
         what = "one by one" if how == ONE_BY_ONE else "in `create_many`"
         text = f"at least {least:,} intents a second {what}"
-        if not rates:
-            yield Goal(text, None, "this version has no `create_many`")
-            continue
         size = min(rates, key=lambda each: rates[each])
         bare = 1e6 / found[how, size, "bare sqlite3"]["mean"]
         yield Goal(text, rates[size] >= least, f"at least {rates[size]:,.0f}/s ({size:,} there; bare {bare:,.0f}/s)")

@@ -125,11 +125,7 @@ def _alone(shelf: Shelf, source: Path, due: int, limit: int) -> dict[str, Any]:
 def _replay(connection: sqlite3.Connection, batch: list[Sent]) -> None:
     connection.execute("BEGIN")
     for each in batch:
-        if each.sql.startswith("SELECT"):
-            connection.execute(each.sql, each.parameters).fetchall()
-        else:
-            # The first write waits for nobody: the reads before it were another transaction.
-            connection.execute(each.sql, each.parameters)
+        each.send(connection)
     connection.execute("COMMIT")
 
 

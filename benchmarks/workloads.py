@@ -12,6 +12,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -239,18 +240,21 @@ BESIDE_RETIRED: Final = (
 )
 
 
+@cache
+def _vocabulary(count: int) -> tuple[list[str], list[float]]:
+    # The words are the same whatever the seed of a talk: people do not change their language between two databases.
+    letters = random.Random(0)
+    words = [f"{''.join(letters.choices('bdfgklmnprstv', k=3))}{number}ou" for number in range(count)]
+    return words, list(itertools.accumulate(1 / (rank + 1) for rank in range(count)))
+
+
 class Talk:
     """Turns of invented words whose frequencies follow Zipf's law, as those of natural text do."""
 
     def __init__(self, *, seed: int = 1, vocabulary: int = 20_000) -> None:
         self.seed = seed
         self._chance = random.Random(seed)
-        # The words are the same whatever the seed: people do not change their language between two databases.
-        letters = random.Random(0)
-        self.vocabulary = [
-            f"{''.join(letters.choices('bdfgklmnprstv', k=3))}{number}ou" for number in range(vocabulary)
-        ]
-        self._weights = list(itertools.accumulate(1 / (rank + 1) for rank in range(vocabulary)))
+        self.vocabulary, self._weights = _vocabulary(vocabulary)
 
     def words(self, count: int) -> list[str]:
         """Draw words."""

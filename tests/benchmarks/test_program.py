@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import pytest
 
 from benchmarks.__main__ import SUBJECTS, main, parse
 from benchmarks.match import NAME as MATCH
+from benchmarks.report import draw, write_page
 from tests.docs.pages import ROOT
 
 #: The least that each subject can do.
@@ -41,6 +43,7 @@ def figures(request: pytest.FixtureRequest, tmp_path: Path, capsys: pytest.Captu
     made = run(tmp_path, subject, *TINY[subject].split())
     assert "| --- |" in capsys.readouterr().out, "a Markdown table is printed"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["figures.json"], "databases are removed"
+    _check_page(subject, made, tmp_path)
     return {"subject": subject, **made}
 
 
@@ -80,7 +83,7 @@ def _check_match(found: dict[str, Any]) -> None:
 
 def _check_create(found: dict[str, Any]) -> None:
     calls = {(r["how"], r["call"]) for r in found["results"]}
-    assert {("one by one", "service"), ("one by one", "bare sqlite3"), ("many in one call", "bare sqlite3")} <= calls
+    assert calls == {(how, call) for how in ("one by one", "many in one call") for call in ("service", "bare sqlite3")}
 
 
 def _check_sweep(found: dict[str, Any]) -> None:
@@ -115,17 +118,22 @@ def _check_concurrency(found: dict[str, Any]) -> None:
     assert r["skipped"] == 0
 
 
-def test_a_page_of_the_documentation_is_written(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    docs, plots = tmp_path / "docs", tmp_path / "plots"
-    run(tmp_path, "match", *TINY[MATCH].split(), "--docs", str(docs), "--plots", str(plots))
-    page = (docs / "index.md").read_text(encoding="utf-8")
-    pictures = sorted(path.name for path in docs.glob("*.svg"))
-    assert pictures == sorted(path.name for path in plots.glob("*.svg"))
-    assert {"match-nothing.svg", "match-workloads.svg", "match-words.svg"} == set(pictures)
+def _check_page(subject: str, figures: dict[str, Any], folder: Path) -> None:
+    """The page of the documentation names all pictures and figures, and says what is not installed."""
+    if importlib.util.find_spec("matplotlib") is None:
+        return
+    section = importlib.import_module(f"benchmarks.{subject}").section(figures[subject])
+    write_page(folder / "docs", [section], figures, "the command")
+    page = (folder / "docs" / "index.md").read_text(encoding="utf-8")
+    pictures = {path.name for path in (folder / "docs").glob("*.svg")}
+    assert pictures == {f"{chart.name}.svg" for chart in section.charts}
     assert all(f"]({name})" in page for name in (*pictures, "figures.json"))
-    assert "not installed" in page or "perq" in page
-    assert json.loads((docs / "figures.json").read_text(encoding="utf-8"))["match"]["results"]
+    assert json.loads((folder / "docs" / "figures.json").read_text(encoding="utf-8")) == figures
+    assert {path.name for path in draw(section.charts, folder / "plots")} == pictures
+    if subject == MATCH:
+        assert pictures == {"match-nothing.svg", "match-workloads.svg", "match-words.svg"}
+        for name, version in figures[MATCH]["percolators"].items():
+            assert f"{name} {version}" in page if version else f"{name} did not install" in page
 
 
 def test_all_runs_every_subject() -> None:
