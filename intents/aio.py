@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from intents.context import Wording
     from intents.lifecycle import Status
     from intents.schemas import (
+        Activity,
         Admin,
         Explanation,
         Identity,
@@ -154,6 +155,10 @@ class AsyncIntentService:
     async def statistics(self) -> Statistics:
         """Count the agent's intents; see `IntentService.statistics`."""
         return await self._read(lambda repository: repository.statistics())
+
+    async def activity(self, *, days: int = 30, intents: int = 10) -> Activity:
+        """Count fires and moves; see `IntentService.activity`."""
+        return await self._read(lambda repository: repository.activity(days=days, intents=intents))
 
     async def count_live(self) -> dict[Status, int]:
         """Count the agent's live intents by effective status: those that something can still happen to; for gauges."""

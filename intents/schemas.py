@@ -6,7 +6,7 @@ Building one raises pydantic's `ValidationError` for what can be judged without 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import Annotated, Literal, Self, overload
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validator
@@ -315,6 +315,52 @@ class Statistics(_Frozen):
     def total(self) -> int:
         """How many intents there are in all."""
         return sum(self.by_status.values())
+
+
+class IntentFires(_Frozen):
+    """How often one intent fired.
+
+    Attributes:
+        id: the intent.
+        description: what it reminds of.
+        fires: its firings in the time asked for, those given back left out.
+    """
+
+    id: str
+    description: str
+    fires: int
+
+
+class Moves(_Frozen):
+    """How often intents took one arrow of the lifecycle.
+
+    Attributes:
+        event: the event, ``create`` included.
+        from_status: where the arrow begins; None for ``create``.
+        to_status: where it ends.
+        count: lines of the log that say so.
+    """
+
+    event: str
+    from_status: Status | None
+    to_status: Status
+    count: int
+
+
+class Activity(_Frozen):
+    """What `IntentService.activity` counts.
+
+    Attributes:
+        by_status: how many intents have each effective status now, zeros included.
+        by_day: firings of each day in UTC, oldest first, zeros included, those given back left out.
+        by_intent: the intents that fired most in that time, most first.
+        moves: how often each arrow was taken, ever.
+    """
+
+    by_status: dict[Status, int]
+    by_day: dict[date, int]
+    by_intent: tuple[IntentFires, ...]
+    moves: tuple[Moves, ...]
 
 
 class Limits(_Frozen):

@@ -13,6 +13,7 @@ from intents.lifecycle import Status
 from intents.policy import OwnerPolicy
 from intents.repository import IntentRepository
 from intents.schemas import (
+    Activity,
     Admin,
     Explanation,
     Identity,
@@ -299,6 +300,18 @@ class IntentService:
     def statistics(self) -> Statistics:
         """Count the agent's intents by effective status, their firings and turns; reads every row once."""
         return self._read(lambda repository: repository.statistics())
+
+    def activity(self, *, days: int = 30, intents: int = 10) -> Activity:
+        """Count fires by day and by intent, and how often each arrow of the lifecycle was taken; for pictures.
+
+        Args:
+            days: how many days in UTC, today included; 1 to 3660.
+            intents: how many of the intents that fired most; 1 to 1000.
+
+        Raises:
+            InvalidIntent: a number is out of range.
+        """
+        return self._read(lambda repository: repository.activity(days=days, intents=intents))
 
     def count_live(self) -> dict[Status, int]:
         """Count the agent's live intents by effective status: those that something can still happen to; for gauges."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,6 +11,7 @@ import typer
 from intents.cli import options, output
 from intents.cli.database import service_for
 from intents.cli.errors import USAGE, CommandError
+from intents.cli.plot import plot
 from intents.lifecycle import Status
 from intents.schemas import Identity, Turn
 
@@ -100,10 +102,21 @@ def explain(
         console.print(f"There may be more: --after {explanations[-1].intent.id}", style="dim")
 
 
-def stats(*, database: options.Database = None, agent: options.Agent = "main", as_json: options.Json = False) -> None:
+def stats(
+    *,
+    database: options.Database = None,
+    agent: options.Agent = "main",
+    picture: Annotated[
+        Path | None, typer.Option("--plot", metavar="FILE", help="Draw the fires, too: .svg, .png or .pdf.")
+    ] = None,
+    days: Annotated[int, typer.Option(min=1, max=3660, help="How many days the picture shows.")] = 30,
+    as_json: options.Json = False,
+) -> None:
     """Count the agent's intents and their fires."""
     with service_for(database, agent) as service:
         counted = service.statistics()
+        if picture is not None:
+            plot(service.activity(days=days), picture, agent=agent)
     if as_json:
         output.print_json(counted)
         return

@@ -24,6 +24,7 @@ from intents.repository import (
 from intents.repository.work import Work
 from intents.sanitize import clean_line
 from intents.schemas import (
+    Activity,
     Admin,
     Explanation,
     Identity,
@@ -202,6 +203,10 @@ class IntentRepository:
     def statistics(self) -> Statistics:
         """Count the agent's intents; see `IntentService.statistics`."""
         return statistics.statistics(self._work)
+
+    def activity(self, *, days: int = 30, intents: int = 10) -> Activity:
+        """Count fires and moves; see `IntentService.activity`."""
+        return statistics.activity(self._work, days=days, intents=intents)
 
     def count_live(self) -> dict[Status, int]:
         """Count live intents; see `IntentService.count_live`."""
