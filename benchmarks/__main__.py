@@ -1,6 +1,7 @@
 """All measurements: ``python -m benchmarks SUBJECT [--json FILE] [--plots DIR] [--docs DIR] [--quick]``.
 
-``all`` runs every subject. ``--docs docs/performance`` writes the page of the documentation.
+``all`` runs every subject, ``report FILE`` writes the tables of an earlier run again, ``--docs docs/performance`` the
+page of the documentation.
 """
 
 from __future__ import annotations
@@ -47,7 +48,13 @@ def parse(arguments: Sequence[str] | None) -> tuple[argparse.Namespace, dict[str
     _common(everything)
     everything.add_argument("--sizes", help="numbers of intents, for the subjects that are measured at several")
     everything.add_argument("--only", help="subjects, comma separated")
+    again = commands.add_parser("report", help="Write the tables, pictures and page of an earlier run afresh")
+    again.add_argument("figures", type=Path, help="what --json wrote, or the figures.json of a page")
+    again.add_argument("--plots", type=Path, help="draw pictures into this folder")
+    again.add_argument("--docs", type=Path, help="write a page with tables, pictures and figures into this folder")
     chosen = parser.parse_args(arguments)
+    if chosen.subject == "report":
+        return chosen, {}
     if chosen.subject != "all":
         return chosen, {chosen.subject: chosen}
     runs = {}
@@ -62,8 +69,27 @@ def parse(arguments: Sequence[str] | None) -> tuple[argparse.Namespace, dict[str
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run from the command line."""
     chosen, runs = parse(arguments)
-    figures: dict[str, Any] = {"machine": machine()}
-    sections = []
+    if chosen.subject == "report":
+        figures = json.loads(chosen.figures.read_text(encoding="utf-8"))
+    else:
+        figures = _measure(chosen, runs)
+    sections = [_subject(name).section(figures[name]) for name in SUBJECTS if name in figures]
+    figures["goals"] = [
+        {"goal": goal.text, "met": goal.met, "figures": goal.detail} for section in sections for goal in section.goals
+    ]
+    print(machine_lines(figures["machine"]))
+    for section in sections:
+        print(f"\n{on_terminal(section)}")
+    if getattr(chosen, "json", None):
+        chosen.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+    if chosen.plots:
+        draw([chart for section in sections for chart in section.charts], chosen.plots)
+    if chosen.docs:
+        write_page(chosen.docs, sections, figures)
+
+
+def _measure(chosen: argparse.Namespace, runs: dict[str, argparse.Namespace]) -> dict[str, Any]:
+    figures: dict[str, Any] = {"machine": machine(), "command": _command(chosen)}
     began = time.monotonic()
     with tempfile.TemporaryDirectory(dir=chosen.folder) as folder, Steps() as steps:
         shelf = Shelf(Path(folder))
@@ -71,21 +97,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
             started = time.monotonic()
             figures[name] = _subject(name).measure(options, shelf, steps)
             figures[name]["seconds"] = round(time.monotonic() - started, 1)
-            sections.append(_subject(name).section(figures[name]))
             steps.say(f"{name}: {figures[name]['seconds']:.0f} s")
-    figures["goals"] = [
-        {"goal": goal.text, "met": goal.met, "figures": goal.detail} for section in sections for goal in section.goals
-    ]
     figures["seconds"] = round(time.monotonic() - began, 1)
-    print(machine_lines(figures["machine"]))
-    for section in sections:
-        print(f"\n{on_terminal(section)}")
-    if chosen.json:
-        chosen.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
-    if chosen.plots:
-        draw([chart for section in sections for chart in section.charts], chosen.plots)
-    if chosen.docs:
-        write_page(chosen.docs, sections, figures, _command(chosen))
+    return figures
 
 
 def _command(chosen: argparse.Namespace) -> str:
@@ -93,7 +107,8 @@ def _command(chosen: argparse.Namespace) -> str:
     words += ["--quick"] if chosen.quick else []
     words += [f"--sizes {chosen.sizes}"] if getattr(chosen, "sizes", None) and chosen.subject == "all" else []
     words += [f"--only {chosen.only}"] if getattr(chosen, "only", None) else []
-    return " ".join([*words, f"--docs {chosen.docs}"])
+    words += [f"--docs {chosen.docs}"] if chosen.docs else []
+    return " ".join(words)
 
 
 if __name__ == "__main__":

@@ -185,7 +185,9 @@ class _bulk_connection:  # noqa: N801 - used like a function
         self._connection = sqlite3.connect(path, isolation_level=None)
 
     def __enter__(self) -> sqlite3.Connection:
-        for setting in ("journal_mode = OFF", "synchronous = OFF", "cache_size = -1000000"):
+        # What is written is right: tests hold it against rows that met every constraint.
+        unsafe = ("journal_mode = OFF", "synchronous = OFF", "ignore_check_constraints = ON")
+        for setting in (*unsafe, "cache_size = -1000000", "temp_store = MEMORY"):
             self._connection.execute(f"PRAGMA {setting}")
         return self._connection
 

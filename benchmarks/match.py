@@ -181,8 +181,7 @@ class _Table:
             self._note("commit", size, "bare sqlite3", fire)
             analyzer = service_of(engine).settings.analyzer
             texts = [turn.text for turn in self._turns(workloads[0], size)]
-            if size == 10 or not self._calls:
-                self._note("analysis", size, "service", lambda number: analyse_turn(texts[number], analyzer).terms)
+            self._note("analysis", size, "service", lambda number: analyse_turn(texts[number], analyzer).terms)
 
     def _other_matchers(self, size: int, path: Path, engine: Engine) -> dict[str, Matcher]:
         service = service_of(engine)

@@ -86,6 +86,7 @@ def section(figures: Mapping[str, Any]) -> Section:
         tables.append(_hits(found, figures, variant, folded=folded))
         tables.append(_others(found, figures, variant, folded=folded))
         if variant == found.variants[0]:
+            tables.append(_shares(found, figures, variant))
             tables.append(_matchers(found, figures, variant))
     return Section(
         "Matching a turn", text, [t for t in tables if t.rows], list(_charts(found, figures)), goals(found, figures)
@@ -202,6 +203,28 @@ def _others(found: Figures, figures: Mapping[str, Any], variant: tuple[str, bool
             )
     header = ["workload", "intents", "p50 µs", "p95 µs", "bare p50", "× bare", "× smallest"]
     return Table(f"{name_of(variant)}: other databases, turns of {words:,} words", header, rows, folded)
+
+
+def _shares(found: Figures, figures: Mapping[str, Any], variant: tuple[str, bool]) -> Table:
+    """Divide the time of a turn that fires nothing; differences of medians, so only about right."""
+    rows = []
+    for words in figures["words"]:
+        for size in (figures["sizes"][0], figures["sizes"][-1]):
+            service, analysis = (found.p50(variant, words, name, size) for name in ("a", "analysis"))
+            bare, core = (found.p50(variant, words, "a", size, name) for name in ("bare sqlite3", "SQLAlchemy Core"))
+            if None not in (service, analysis, bare, core):
+                rows.append(["(a)", words, size, service, analysis, bare, core - bare, service - core - analysis])
+    header = [
+        "",
+        "words",
+        "intents",
+        "p50 µs",
+        "text analysis",
+        "SQLite: prefilter",
+        "SQLAlchemy: prefilter",
+        "the rest",
+    ]
+    return Table(f"{name_of(variant)}: where the time goes", header, rows)
 
 
 def _matchers(found: Figures, figures: Mapping[str, Any], variant: tuple[str, bool]) -> Table:

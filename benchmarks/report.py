@@ -132,14 +132,12 @@ All figures: [figures.json](figures.json).
 """
 
 
-def write_page(
-    folder: Path, sections: Sequence[Section], everything: Mapping[str, Any], command: str, page: str = "index.md"
-) -> None:
+def write_page(folder: Path, sections: Sequence[Section], everything: Mapping[str, Any]) -> None:
     """Write the page, its pictures and the figures into a folder of the documentation."""
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob("*.svg"):
         old.unlink()
-    parts = [PREAMBLE.format(command=command, machine=machine_lines(everything["machine"])).rstrip()]
+    parts = [PREAMBLE.format(command=everything["command"], machine=machine_lines(everything["machine"])).rstrip()]
     goals = [goal for section in sections for goal in section.goals]
     if goals:
         parts.append("## Goals\n\n" + goals_table(goals))
@@ -147,7 +145,7 @@ def write_page(
         parts.append(f"## {section.title}\n\n{section.text}")
         parts += [f"![{chart.title}]({chart.name}.svg)" for chart in section.charts]
         parts += [_on_page(each) for each in section.tables]
-    (folder / page).write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+    (folder / "index.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
     (folder / "figures.json").write_text(json.dumps(everything, indent=1) + "\n", encoding="utf-8")
     draw([chart for section in sections for chart in section.charts], folder)
 

@@ -118,12 +118,19 @@ def _check_concurrency(found: dict[str, Any]) -> None:
     assert r["skipped"] == 0
 
 
+def test_a_report_is_written_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["text", "--quick", "--json", str(tmp_path / "figures.json")])
+    first = capsys.readouterr().out
+    main(["report", str(tmp_path / "figures.json")])
+    assert capsys.readouterr().out == first
+
+
 def _check_page(subject: str, figures: dict[str, Any], folder: Path) -> None:
     """The page of the documentation names all pictures and figures, and says what is not installed."""
     if importlib.util.find_spec("matplotlib") is None:
         return
     section = importlib.import_module(f"benchmarks.{subject}").section(figures[subject])
-    write_page(folder / "docs", [section], figures, "the command")
+    write_page(folder / "docs", [section], figures)
     page = (folder / "docs" / "index.md").read_text(encoding="utf-8")
     pictures = {path.name for path in (folder / "docs").glob("*.svg")}
     assert pictures == {f"{chart.name}.svg" for chart in section.charts}
