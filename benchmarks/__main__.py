@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.measuring import Steps, machine
+from benchmarks.measuring import CLOCKS, Steps, machine, use_clock
 from benchmarks.report import draw, machine_lines, on_terminal, write_page
 from benchmarks.workloads import Shelf
 
@@ -31,6 +31,12 @@ def _common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--plots", type=Path, help="draw pictures into this folder")
     parser.add_argument("--docs", type=Path, help="write a page with tables, pictures and figures into this folder")
     parser.add_argument("--quick", action="store_true", help="small sizes and few rounds, to see that it works")
+    parser.add_argument(
+        "--clock",
+        choices=tuple(CLOCKS),
+        default="wall",
+        help="what single calls are timed by; the processor's time on a machine where others work too",
+    )
     parser.add_argument("--folder", type=Path, help="where databases are made; the temporary folder when left out")
 
 
@@ -59,7 +65,7 @@ def parse(arguments: Sequence[str] | None) -> tuple[argparse.Namespace, dict[str
         return chosen, {chosen.subject: chosen}
     runs = {}
     for name in chosen.only.split(",") if chosen.only else SUBJECTS:
-        words = [name, *(["--quick"] if chosen.quick else [])]
+        words = [name, "--clock", chosen.clock, *(["--quick"] if chosen.quick else [])]
         if chosen.sizes and name == "match":
             words += ["--sizes", chosen.sizes]
         runs[name] = parser.parse_args(words)
@@ -89,6 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _measure(chosen: argparse.Namespace, runs: dict[str, argparse.Namespace]) -> dict[str, Any]:
+    use_clock(chosen.clock)
     figures: dict[str, Any] = {"machine": machine(), "command": _command(chosen)}
     began = time.monotonic()
     with tempfile.TemporaryDirectory(dir=chosen.folder) as folder, Steps() as steps:
@@ -105,6 +112,7 @@ def _measure(chosen: argparse.Namespace, runs: dict[str, argparse.Namespace]) ->
 def _command(chosen: argparse.Namespace) -> str:
     words = ["python -m benchmarks", chosen.subject]
     words += ["--quick"] if chosen.quick else []
+    words += [f"--clock {chosen.clock}"] if chosen.clock != "wall" else []
     words += [f"--sizes {chosen.sizes}"] if getattr(chosen, "sizes", None) and chosen.subject == "all" else []
     words += [f"--only {chosen.only}"] if getattr(chosen, "only", None) else []
     words += [f"--docs {chosen.docs}"] if chosen.docs else []

@@ -1,4 +1,4 @@
-"""What memory and disk it takes: ``python -m benchmarks memory [--seconds 45] [--quick]``.
+"""What memory and disk it takes: ``python -m benchmarks memory [--seconds 30] [--quick]``.
 
 A process of its own matches turns, one of a hundred with a fire, and notes its resident memory; beside it stands a
 process that sends only the prefilter's queries on a bare ``sqlite3`` connection. On disk: the pages of each table and
@@ -45,7 +45,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def measure(chosen: argparse.Namespace, shelf: Shelf, steps: Steps) -> dict[str, Any]:
     """Sample memory over turns, and count pages; bytes."""
-    seconds = chosen.seconds or (2.0 if chosen.quick else 45.0)
+    seconds = chosen.seconds or (2.0 if chosen.quick else 30.0)
     context = multiprocessing.get_context("spawn")
     runs = {}
     for name in steps.over(("service", "bare sqlite3"), "memory over turns"):

@@ -105,10 +105,14 @@ def on_terminal(section: Section) -> str:
 def machine_lines(machine: Mapping[str, Any]) -> str:
     """Say on what was measured."""
     stemmer = "PyStemmer" if machine["pystemmer"] else "the pure-Python stemmer"
+    busy = ""
+    if machine["clock"] == "processor":
+        busy = "Single calls are timed by the processor's time, because others worked on the machine too. "
     return (
         f"{machine['date']}, {machine['processor']}, {machine['cores']} cores, {machine['memory_gib']} GiB, "
         f"{machine['system']}; Python {machine['python']}, SQLite {' and '.join(machine['sqlite'])}, "
-        f"SQLAlchemy {machine['sqlalchemy']}, {stemmer}. Load of the machine when it began: {machine['load_at_start']}."
+        f"SQLAlchemy {machine['sqlalchemy']}, {stemmer}. "
+        f"{busy}Load of the machine when it began: {machine['load_at_start']}."
     )
 
 

@@ -22,7 +22,7 @@ from typing import Any, Final
 
 from benchmarks.baselines import Sent, recorded
 from benchmarks.loading import START, Block, fill, fire_rows, sqlite_engine
-from benchmarks.measuring import Steps, Timing
+from benchmarks.measuring import Steps, Timing, now
 from benchmarks.report import Goal, Section, Table
 from benchmarks.workloads import SHARED, Shelf, Talk, service_of
 
@@ -99,13 +99,13 @@ def _alone(shelf: Shelf, source: Path, due: int, limit: int) -> dict[str, Any]:
     taken: dict[str, list[float]] = {"service": [], "bare sqlite3": []}
     moved = 0
     for batch in batches:
-        started = time.perf_counter()
+        started = now()
         result = service.sweep(limit=limit)
-        taken["service"].append(time.perf_counter() - started)
+        taken["service"].append(now() - started)
         moved += result.expired + result.rearmed
-        started = time.perf_counter()
+        started = now()
         _replay(bare, batch)
-        taken["bare sqlite3"].append(time.perf_counter() - started)
+        taken["bare sqlite3"].append(now() - started)
     same = [_left(path) for path in (swept, replayed)]
     if moved != due or same[0] != same[1]:
         raise AssertionError(f"swept {moved} of {due} rows; the service leaves {same[0]}, the baseline {same[1]}")

@@ -10,14 +10,13 @@ import argparse
 import json
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any, Final
 
 import regex
 
-from benchmarks.measuring import Steps, Timing, interleaved
+from benchmarks.measuring import Steps, Timing, interleaved, now, use_clock
 from benchmarks.report import Goal, Section, Table
 from benchmarks.workloads import Shelf, Talk
 from intents import Analyzer
@@ -37,14 +36,16 @@ def measure(chosen: argparse.Namespace, shelf: Shelf, steps: Steps) -> dict[str,
     """Time the analysis in processes of their own, one for each stemmer; microseconds."""
     results = []
     for stemmer in steps.over(STEMMERS, "text", len(STEMMERS)):
-        program = f"{STEMMERS[stemmer]}from benchmarks.text import in_this_process; in_this_process({chosen.quick})"
+        call = f"in_this_process({chosen.quick}, {chosen.clock!r})"
+        program = f"{STEMMERS[stemmer]}from benchmarks.text import in_this_process; {call}"
         output = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout
         results += [{"stemmer": stemmer, **figures} for figures in json.loads(output)]
     return {"results": results}
 
 
-def in_this_process(quick: bool) -> None:
+def in_this_process(quick: bool, clock: str) -> None:
     """Time this process's stemmer on each length and on one megabyte, and print the figures as JSON."""
+    use_clock(clock)
     talk = Talk()
     texts = {f"{length:,} words": " ".join(talk.words(length)) for length in LENGTHS[: 2 if quick else None]}
     if not quick:
@@ -52,9 +53,9 @@ def in_this_process(quick: bool) -> None:
     results = []
     for label, text in texts.items():
         analyzer = Analyzer()
-        started = time.perf_counter()
+        started = now()
         _ = analyse_turn(text, analyzer).terms
-        cold = Timing.of([time.perf_counter() - started])
+        cold = Timing.of([now() - started])
         repeats = 3 if len(text) > 100_000 else 10 if quick else 60
         warm, bare = interleaved(
             [
