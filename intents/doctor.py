@@ -6,7 +6,7 @@ SQLite makes a table anew that a host's batch migration rebuilt without AUTOINCR
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 
 from sqlalchemy import Connection, Engine
@@ -49,14 +49,19 @@ def repair(engine_or_connection: Engine | Connection) -> list[str]:
     """
     with _foreign_keys_off(engine_or_connection) as target, schema_transaction(target) as connection:
         findings = _examine(connection)
-        missing = {finding.name for finding in findings if finding.kind == "table"}
-        if missing.issuperset(table.name for table in MODEL_TABLES):
+        if lacks_every_table(findings):
             raise SchemaMismatch(
                 "The tables of standing intents are missing in this database.",
                 "Run `intents upgrade` or call intents.upgrade(engine) first; where your own Alembic history holds the "
                 "revisions, run `alembic upgrade heads`.",
             )
         return blueprint_for(connection.dialect.name).repair(connection, findings)
+
+
+def lacks_every_table(findings: Iterable[Finding]) -> bool:
+    """Tell whether there is nothing to mend because the schema was never made: that is for `intents.upgrade`."""
+    missing = {finding.name for finding in findings if finding.kind == "table"}
+    return missing.issuperset(table.name for table in MODEL_TABLES)
 
 
 def _examine(connection: Connection) -> list[Finding]:

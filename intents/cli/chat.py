@@ -19,7 +19,7 @@ import typer
 from sqlalchemy import create_engine
 
 from intents.cli import options, output
-from intents.cli.database import admin, engine_for, make_service, service_for
+from intents.cli.database import admin, engine_for, make_service, makes_a_file, service_for
 from intents.cli.errors import CommandError, describe
 from intents.cli.stage import Stage
 from intents.hook import PromptHook
@@ -61,7 +61,10 @@ def chat(
     Runs on a temporary database unless --database is given.
     """
     clock = _ShiftedClock()
+    new = database is not None and agent in (None, CHAT) and makes_a_file(database)
     with _opened(database, agent, clock) as (service, watching):
+        if new:
+            output.make_console().print(output.clean(f"Made {database}, a new database.", "dim"))
         _Chat(service, clock, watching=watching).run()
 
 

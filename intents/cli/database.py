@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
+from typing import Final
 from urllib.parse import urlsplit
 
 from sqlalchemy import URL, Engine, create_engine, make_url
@@ -16,10 +17,16 @@ from sqlalchemy.orm import sessionmaker
 from intents.cli.errors import USAGE, CommandError
 from intents.migrate import check_schema
 from intents.policy import OwnerPolicy
+from intents.sanitize import has_forbidden_id_characters
 from intents.schemas import Admin
 from intents.service import IntentService
 from intents.text import Analyzer
 from intents.text.languages import STEMMERS, UNDETERMINED, UNSTEMMED
+
+#: Shortest beginning of an id that stands for the whole.
+_SHORTEST: Final = 8
+#: How many ids are named where a beginning fits several.
+_SHOWN: Final = 5
 
 
 def admin() -> Admin:
@@ -115,6 +122,24 @@ def service_for(
         yield make_service(engine, agent, analyzer=_polyglot() if every_language else None, clock=clock)
 
 
+def whole_id(service: IntentService, given: str) -> str:
+    """Complete an id that was cut short; one that no intent has is returned as it is, for the service to refuse.
+
+    Raises:
+        CommandError: it is shorter than 8 characters, or several ids begin with it.
+    """
+    beginning = given.strip().lower()
+    if has_forbidden_id_characters(given):
+        return given
+    if len(beginning) < _SHORTEST:
+        raise CommandError(f"An id may be cut short to {_SHORTEST} characters, not to fewer: {given!r}.", USAGE)
+    ids = service._read(lambda repository: repository._ids_beginning_with(beginning, most=_SHOWN + 1))
+    if len(ids) > 1:
+        listed = ", ".join(ids[:_SHOWN]) + (", …" if len(ids) > _SHOWN else "")
+        raise CommandError(f"{beginning!r} begins several ids: {listed}. Give more of the one you mean.", USAGE)
+    return ids[0] if ids else given
+
+
 def make_service(
     engine: Engine,
     agent: str,
@@ -136,12 +161,27 @@ def make_service(
         raise CommandError(f"--agent: {error}", USAGE) from None
 
 
+def makes_a_file(database: str) -> bool:
+    """Whether opening the database with ``create`` makes a SQLite file that is not there yet."""
+    url = url_of(database)
+    return url.get_backend_name() == "sqlite" and not _is_there(url)
+
+
+def _is_there(url: URL) -> bool:
+    name = url.database or ""
+    return name not in ("", ":memory:") and _path_of(name).exists()
+
+
+def _path_of(name: str) -> Path:
+    return Path(urlsplit(name).path if name.startswith("file:") else name)
+
+
 def _require_file(url: URL) -> None:
     if url.get_backend_name() != "sqlite":
         return
     name = url.database or ""
-    path = Path(urlsplit(name).path if name.startswith("file:") else name)
-    if name in ("", ":memory:") or not path.exists():
+    path = _path_of(name)
+    if not _is_there(url):
         raise CommandError(
             "A database in memory is always empty; give a file."
             if name in ("", ":memory:")

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from intents.cli import options, output
-from intents.cli.database import service_for
+from intents.cli.database import service_for, whole_id
 from intents.cli.errors import USAGE, CommandError
 from intents.cli.plot import plot
 from intents.lifecycle import Status
@@ -47,7 +47,7 @@ def show(
 ) -> None:
     """Show one intent."""
     with service_for(database, agent) as service:
-        intent = service.get(intent_id)
+        intent = service.get(whole_id(service, intent_id))
     if as_json:
         output.print_json(intent)
     else:
@@ -63,7 +63,7 @@ def history(
 ) -> None:
     """Show the audit log of one intent, oldest line first."""
     with service_for(database, agent) as service:
-        events = service.history(intent_id)
+        events = service.history(whole_id(service, intent_id))
     if as_json:
         output.print_json(events)
     else:
@@ -92,7 +92,8 @@ def explain(
     if intent_id is not None and after is not None:
         raise CommandError("--intent and --after exclude each other.", USAGE)
     with service_for(database, agent, every_language=True) as service:
-        explanations = service.explain(turn, intent_id=intent_id, after=after, limit=limit)
+        one = None if intent_id is None else whole_id(service, intent_id)
+        explanations = service.explain(turn, intent_id=one, after=after, limit=limit)
     if as_json:
         output.print_json(explanations)
         return

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from intents import doctor as doctoring
 from intents.cli import options, output
-from intents.cli.database import admin, engine_for, service_for, shown
+from intents.cli.database import admin, engine_for, service_for, shown, whole_id
 from intents.cli.errors import REFUSED
 from intents.migrate import upgrade as upgrade_schema
 from intents.schemas import SweepResult
@@ -36,7 +36,7 @@ def cancel(
 ) -> None:
     """Cancel an intent for good."""
     with service_for(database, agent) as service:
-        intent = service.cancel(intent_id, by=admin(), reason=reason)
+        intent = service.cancel(whole_id(service, intent_id), by=admin(), reason=reason)
     if as_json:
         output.print_json(intent)
     else:
@@ -102,6 +102,8 @@ def doctor(
             console.print(output.clean(finding.message, "yellow"))
         if not findings:
             console.print("All is well.")
+        elif doctoring.lacks_every_table(findings):
+            console.print("`intents upgrade` makes the tables.", style="dim")
         elif not repair and any(finding.repairable for finding in findings):
             console.print("`intents doctor --repair` mends what can be mended.", style="dim")
     if findings:

@@ -18,7 +18,7 @@ Database = Annotated[
 ]
 Agent = Annotated[str, typer.Option("--agent", "-a", metavar="ID", help="Whose intents.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
-IntentId = Annotated[str, typer.Argument(metavar="ID", help="The intent's id.")]
+IntentId = Annotated[str, typer.Argument(metavar="ID", help="The intent's id, or its first 8 or more characters.")]
 Provider = Annotated[str, typer.Option("--provider", help="The channel's kind, such as slack.")]
 Account = Annotated[str, typer.Option("--account", help="The workspace or bot account at the provider.")]
 Sender = Annotated[str | None, typer.Option("--sender", help="Who says it.")]

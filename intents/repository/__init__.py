@@ -42,6 +42,7 @@ from intents.schemas import (
 from intents.settings import Clock, Settings
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
     from sqlalchemy.orm import Session
@@ -118,6 +119,10 @@ class IntentRepository:
         """Return one intent; see `IntentService.get`."""
         with self._work.reading():
             return reading.as_read(reading.find(self._work, intent_id), self._work.settings.now())
+
+    def _ids_beginning_with(self, beginning: str, *, most: int) -> Sequence[str]:
+        with self._work.reading():
+            return reading.ids_beginning_with(self._work, beginning, most=most)
 
     def list(
         self, *, status: Status | str | None = None, live: bool = False, after: str | None = None, limit: int = 100

@@ -65,6 +65,16 @@ def find(work: Work, intent_id: str) -> StandingIntent:
     return row
 
 
+def ids_beginning_with(work: Work, beginning: str, *, most: int) -> Sequence[str]:
+    """Return up to `most` ids of the agent that begin with a text, in their order; it may hold any character."""
+    return work.session.scalars(
+        select(StandingIntent.id)
+        .where(StandingIntent.agent_id == work.agent_id, StandingIntent.id.startswith(beginning, autoescape=True))
+        .order_by(StandingIntent.id)
+        .limit(most)
+    ).all()
+
+
 def check_page(limit: int) -> None:
     """Refuse a page size that is not 1 to 1000 with `InvalidIntent`."""
     if not 1 <= limit <= PAGE:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from sqlalchemy import create_engine
+from sqlalchemy import create_engine, text
 from sqlalchemy.orm import sessionmaker
 
 from intents import IntentCreate, IntentService, OwnerPolicy
@@ -85,6 +85,29 @@ def test_sweep_goes_on_until_nothing_is_due_or_stops_after_one_transaction(run: 
         "2 expired, 0 rearmed, 0 released. More is due.\n"
     )
     assert run("sweep", "-d", "due.db", "--limit", "2", "--json").json["expired"] == 3
+
+
+def test_doctor_sends_a_database_without_tables_to_upgrade(run: Run) -> None:
+    Path("empty.db").touch()
+    ill = run("doctor", "-d", "empty.db")
+    assert ill.code == 1
+    assert "standing_intents is missing" in ill.out
+    assert "`intents upgrade` makes the tables" in ill.out
+    assert "doctor --repair" not in ill.out
+    refused = run("doctor", "--repair", "-d", "empty.db")
+    assert refused.code == 1
+    assert "intents upgrade" in refused.error
+    assert run("upgrade", "-d", "empty.db").code == 0
+    assert run("doctor", "-d", "empty.db").out == "All is well.\n"
+
+
+def test_doctor_does_repair_where_one_table_is_missing(run: Run, database: str) -> None:
+    engine = create_engine(f"sqlite:///{database}")
+    with engine.begin() as connection:
+        connection.execute(text("DROP TABLE standing_intent_events"))
+    engine.dispose()
+    assert "`intents doctor --repair` mends" in run("doctor", "-d", database).out
+    assert run("doctor", "--repair", "-d", database).code == 0
 
 
 def test_doctor_finds_what_is_missing_and_repairs_it(run: Run, database: str) -> None:

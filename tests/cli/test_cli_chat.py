@@ -94,6 +94,13 @@ def test_a_database_keeps_the_chats_own_intents(talk: Talk, run: Run) -> None:
     assert "fires 1/3" in hit
 
 
+def test_a_new_file_is_said_to_be_new(run: Run) -> None:
+    assert "Made chat.db" in run("chat", "-d", "chat.db", text="/quit\n").out
+    assert Path("chat.db").exists()
+    assert "Made" not in run("chat", "-d", "chat.db", text="/quit\n").out
+    assert "Made" not in run("chat", text="/quit\n").out
+
+
 def test_other_agents_are_only_watched(talk: Talk, database: str, ids: dict[str, str], run: Run) -> None:
     before = Path(database).read_bytes()
     _, hit, miss, created, _ = talk(
