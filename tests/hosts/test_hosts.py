@@ -231,6 +231,52 @@ def test_a_failing_migration_of_the_host_takes_ours_with_it(make_host: MakeHost)
     assert "a001" in host.alembic("current")
 
 
+ASYNC_ENV = """
+import asyncio
+import os
+
+from alembic import context
+from shop import metadata
+from sqlalchemy.ext.asyncio import create_async_engine
+from sqlalchemy.pool import NullPool
+
+import intents
+
+
+def run(connection):
+    context.configure(connection=connection, target_metadata=metadata, include_name=intents.include_name)
+    with context.begin_transaction():
+        context.run_migrations()
+
+
+async def main():
+    engine = create_async_engine(os.environ["SHOP_DATABASE_URL"], poolclass=NullPool)
+    async with engine.connect() as connection:
+        await connection.run_sync(run)
+
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("driver", ["aiosqlite", "psycopg", "asyncpg"])
+def test_own_history_in_an_asynchronous_environment(
+    driver: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    url = f"sqlite:///{tmp_path / 'shop.db'}" if driver == "aiosqlite" else request.getfixturevalue("postgresql_url")
+    directory = tmp_path / "shop"
+    shutil.copytree(HERE / "own_history", directory, ignore=shutil.ignore_patterns("__pycache__"))
+    (directory / "migrations" / "env.py").write_text(ASYNC_ENV)
+    engine = create_engine(url)
+    host = Host(directory, f"{engine.dialect.name}+{driver}://{url.partition('://')[2]}", engine)
+    host.alembic("upgrade", "head")
+    check_schema(engine)
+    assert host.fires()
+    assert "No new upgrade operations detected" in host.alembic("check")
+    assert "a002 (head)" in host.alembic("current")
+    engine.dispose()
+
+
 # ---- our revisions in the host's history ---------------------------------------------------------
 
 
