@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 #: Where a host that runs our revisions in its own history records them, and how it knows them there.
 _HOST_VERSION_TABLE: Final = "alembic_version"
 _REVISION_PREFIX: Final = "intents_"
-_OUR_FILES: Final = re.compile(rf"{_REVISION_PREFIX}\d{{4}}_\w+\.py|__init__\.py")
+_OUR_FILES: Final = re.compile(rf"{_REVISION_PREFIX}\d{{4}}_\w*\.py|__init__\.py")
 _UPGRADE_REMEDY: Final = (
     "Run `intents upgrade` or call intents.upgrade(engine); where your own Alembic history holds the revisions, run "
     "`alembic upgrade heads`."
