@@ -12,7 +12,8 @@ The tree::
     ├── InvocationExpired     the caller's deadline passed or it was cancelled
     ├── SchemaMismatch        the tables are missing, older, newer or damaged
     ├── UnsupportedDialect    the database cannot carry the library
-    └── GraphvizMissing       a picture needs Graphviz
+    ├── GraphvizMissing       a picture needs Graphviz
+    └── AuthenticationMissing the admin page has nothing to ask who somebody is
 
 Each carries its facts as attributes and says in its message what to do next. No message repeats text that another
 person wrote.
@@ -184,3 +185,15 @@ class GraphvizMissing(IntentsError):
             else "Pictures need the program `dot`, which was not found: install the system package graphviz "
             "(apt install graphviz, brew install graphviz). The formats mermaid and dot do without."
         )
+
+
+class AuthenticationMissing(IntentsError):
+    """The admin page was to be built, or asked to act, without knowing who is there.
+
+    Attributes:
+        remedy: what to give it.
+    """
+
+    def __init__(self, problem: str, remedy: str) -> None:
+        self.remedy = remedy
+        super().__init__(f"{problem} {remedy}")

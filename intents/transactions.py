@@ -37,6 +37,17 @@ def read(session: Session, settings: Settings, work: Callable[[IntentRepository]
         return work(IntentRepository._of(session, settings, owns_transaction=True))
 
 
+def look(session: Session, settings: Settings, work: Callable[[Session], Result]) -> Result:
+    """Run a reading call that is bound to no agent; nothing is committed.
+
+    Raises:
+        ConcurrentUpdate: see `read`.
+    """
+    with locks.patience(session) as patience:
+        patience.bound(_wait(settings, None))
+        return work(session)
+
+
 def write(session: Session, settings: Settings, work: Callable[[IntentRepository], Result]) -> Result:
     """Run a writing call and commit it.
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from intents._version import __version__
-from intents.cli import chat, demo, inspecting, keeping, managing, pictures
+from intents.cli import chat, demo, inspecting, keeping, managing, pictures, serving
 from intents.cli.errors import OneLineErrors
 
 app = typer.Typer(
@@ -46,6 +46,7 @@ app.command(rich_help_panel=_LOOK)(inspecting.history)
 app.command(rich_help_panel=_LOOK)(inspecting.explain)
 app.command(rich_help_panel=_LOOK)(inspecting.stats)
 app.command(rich_help_panel=_LOOK)(pictures.diagram)
+app.command(rich_help_panel=_LOOK)(serving.admin)
 app.command(rich_help_panel=_CHANGE)(managing.upgrade)
 app.command(rich_help_panel=_CHANGE)(managing.cancel)
 app.command(rich_help_panel=_CHANGE)(managing.sweep)

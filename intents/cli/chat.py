@@ -18,6 +18,7 @@ from typing import Annotated, Final
 import typer
 from sqlalchemy import create_engine
 
+from intents import display
 from intents.cli import options, output
 from intents.cli.database import admin, engine_for, make_service, makes_a_file, service_for
 from intents.cli.errors import CommandError, describe
@@ -246,7 +247,7 @@ class _Chat:
         except ValueError as error:
             raise CommandError(f"The time {error}.") from None
         self._clock.advance(by)
-        self._stage.says("system", f"It is {output.moment(self._clock())} now.")
+        self._stage.says("system", f"It is {display.moment(self._clock())} now.")
 
     def _new_turn_id(self) -> str:
         self._turns += 1

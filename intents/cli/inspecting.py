@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from intents import display
 from intents.cli import options, output
 from intents.cli.database import service_for, whole_id
 from intents.cli.errors import USAGE, CommandError
@@ -127,5 +128,5 @@ def stats(
     console.print(f"{'total':<10}{counted.total:>8}", style="bold")
     console.print(
         f"fires: {counted.firings}, turns that fired: {counted.turns}, given back: {counted.released}\n"
-        f"last fire: {output.moment(counted.last_fired_at)}, next expiry: {output.moment(counted.next_expiry)}"
+        f"last fire: {display.moment(counted.last_fired_at)}, next expiry: {display.moment(counted.next_expiry)}"
     )

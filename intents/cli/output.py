@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from pydantic import BaseModel
@@ -14,6 +13,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from intents.display import creator, fires, length, listening, moment, span
 from intents.lifecycle import Status
 from intents.sanitize import clean_line
 from intents.schemas import Explanation, IntentEventRead, IntentRead
@@ -56,30 +56,9 @@ def clean(text: str, style: str = "") -> Text:
     return Text(clean_line(text), style)
 
 
-def moment(at: datetime | None) -> str:
-    """Write a moment in UTC, to the second."""
-    return "-" if at is None else f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S}Z"
-
-
-def length(duration: timedelta) -> str:
-    """Write a length of time in its largest whole units: ``14d``, ``1d 12h``, ``90s``."""
-    rest = int(duration.total_seconds())
-    parts = []
-    for unit, seconds in (("d", 86_400), ("h", 3600), ("m", 60), ("s", 1)):
-        count, rest = divmod(rest, seconds)
-        if count:
-            parts.append(f"{count}{unit}")
-    return " ".join(parts) or "0s"
-
-
 def status_text(status: Status) -> Text:
     """Write a status in its colour."""
     return Text(status.value, STYLES[status])
-
-
-def fires(intent: IntentRead) -> str:
-    """Write how many fires are spent of how many."""
-    return f"{intent.fire_count}/{intent.max_fires}"
 
 
 def keywords(intent: IntentRead) -> Text:
@@ -88,18 +67,6 @@ def keywords(intent: IntentRead) -> Text:
     if intent.exclude_keywords:
         text += Text(" not ", "dim") + Text(" | ").join(clean(keyword) for keyword in intent.exclude_keywords)
     return text
-
-
-def scope(intent: IntentRead) -> Text:
-    """Write where and to whom an intent listens."""
-    place = f"{intent.creator.provider}/{intent.creator.account_id}"
-    where = {
-        "anywhere": "anywhere",
-        "channel": f"in {place}",
-        "conversation": f"in {place}, conversation {intent.conversation_id}",
-    }[intent.channel_scope]
-    who = "anyone" if intent.sender_scope == "anyone" else f"sender {intent.sender_id}"
-    return clean(f"{where}, {who}")
 
 
 def intent_list(intents: Sequence[IntentRead], console: Console) -> RenderableType:
@@ -135,15 +102,15 @@ def intent_detail(intent: IntentRead) -> RenderableType:
         ("reminder", clean(intent.description)),
         ("keywords", keywords(intent)),
         ("language", intent.language),
-        ("within", "anywhere in the message" if intent.within is None else f"{intent.within} positions"),
-        ("listens", scope(intent)),
+        ("within", span(intent.within)),
+        ("listens", clean(listening(intent))),
         ("fires", fires(intent)),
         ("cooldown", length(intent.cooldown)),
         ("last fired", moment(intent.last_fired_at)),
         ("may fire from", moment(intent.rearm_at)),
         ("expires", moment(intent.expires_at)),
         ("created", moment(intent.created_at)),
-        ("creator", clean(f"{intent.creator.provider}/{intent.creator.account_id}:{intent.creator.sender_id}")),
+        ("creator", clean(creator(intent))),
         ("agent", clean(intent.agent_id)),
     ]
     table = Table.grid(padding=(0, 2))

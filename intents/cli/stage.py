@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.rule import Rule
 from rich.text import Text
 
+from intents import display
 from intents.cli import output
 from intents.lifecycle import Status
 from intents.schemas import Explanation, IntentRead, Matches
@@ -97,7 +98,7 @@ class Stage:
             explanations: what `explain` said of the same turn just before.
         """
         for match in matches:
-            note = " again, nothing is spent" if matches.duplicate else f" {output.fires(match.intent)}"
+            note = " again, nothing is spent" if matches.duplicate else f" {display.fires(match.intent)}"
             self.says(
                 "system",
                 Text.assemble(
@@ -130,7 +131,7 @@ class Stage:
             status.pad_right(max(0, 9 - len(status)))
             self._print(
                 Text.assemble(
-                    f"{name:<{widest}}  ", status, f"  {output.fires(intent)}  ", output.clean(intent.description)
+                    f"{name:<{widest}}  ", status, f"  {display.fires(intent)}  ", output.clean(intent.description)
                 )
             )
 

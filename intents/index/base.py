@@ -90,6 +90,12 @@ def encode_terms(agent_id: str, terms: Iterable[str]) -> list[str]:
     return sorted(tag + term.encode().hex() for term in terms)
 
 
+def decode_terms(written: str) -> tuple[str, ...]:
+    """Read back what `encode_terms` wrote and a row keeps, joined by spaces, as ``anchors``; sorted."""
+    prefix = len(agent_tag(""))
+    return tuple(sorted(bytes.fromhex(term[prefix:]).decode() for term in written.split()))
+
+
 def stale_gaps(bounds: Sequence[Any]) -> list[ColumnElement[bool]]:
     """Say that a row's ``analyzer_version`` is none of these, given in ascending order.
 
