@@ -117,6 +117,7 @@ def listen(port: int) -> socket.socket:
         if os.name == "posix":  # elsewhere it would let two programs have the port
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((ADDRESS, port))
+        listener.listen()
     except OSError:
         listener.close()
         raise

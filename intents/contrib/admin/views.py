@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 ROWS: Final = 25
 _SEE_OTHER: Final = 303
-#: Fields of the explain form, with the value that an empty form shows.
+#: Fields of the explain form.
 _EXPLAIN_FIELDS: Final = ("agent", "provider", "account", "sender", "conversation", "text", "intent")
 
 
@@ -109,7 +109,7 @@ class ExplainPage(BaseView):
         """Show the form; posted, also the answer."""
         context: dict[str, Any] = {"choices": await self.desk.choices(), "errors": {}, "verdicts": None}
         if request.method == "GET":
-            form = {"agent": self.desk.agent_id, "account": "default", **request.query_params}
+            form = {"agent": self.desk.agent_id, "account": "default", **request.query_params, "text": ""}
         else:
             form = await read_form(request)
             await self._answer(form, context)
