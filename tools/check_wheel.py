@@ -25,8 +25,15 @@ ROOT = Path(__file__).parent.parent
 CORE = {"alembic", "pydantic", "regex", "snowballstemmer", "sqlalchemy", "transitions"}
 #: What must not come along with the core. (SQLAlchemy 2.0 brings greenlet by itself on most machines.)
 OPTIONAL = {"typer", "rich", "psycopg", "pystemmer", "graphviz", "pytest", "mypy", "fastapi", "flask"}
+OPTIONAL |= {"sqladmin", "starlette", "uvicorn"}
+ADMIN = ROOT / "intents" / "contrib" / "admin"
 #: Data that the wheel must carry beside the modules.
-DATA = {"intents/py.typed", "intents/migrations/script.py.mako"}
+DATA = {"intents/py.typed", "intents/migrations/script.py.mako"} | {
+    path.relative_to(ROOT).as_posix()
+    for place in ("statics", "templates")
+    for path in (ADMIN / place).rglob("*")
+    if path.is_file()
+}
 
 _LIST_DISTRIBUTIONS = """
 import importlib.metadata as metadata

@@ -5,6 +5,7 @@
 - `intents.contrib.langchain`: LangChain and LangGraph
 - `intents.contrib.mcp`: a Model Context Protocol server
 - `intents.contrib.otel`: OpenTelemetry spans and metrics
+- `intents.contrib.admin`: an admin page on SQLAdmin
 
 Nothing here is imported unless you import it.
 """

@@ -12,6 +12,7 @@ EXTRAS = [
     ("langchain", "langchain", "langchain"),
     ("mcp", "mcp", "mcp"),
     ("otel", "otel", "opentelemetry"),
+    ("admin", "admin", "sqladmin"),
 ]
 
 

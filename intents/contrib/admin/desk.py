@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
@@ -49,18 +50,19 @@ class Desk:
     """An operator's view of the database behind a service, over all its agents.
 
     Args:
-        service: whose sessions, analyzer, limits and clock are used.
+        service: whose sessions, analyzer, limits and clock are used; `otel.instrument` may have wrapped it.
     """
 
     def __init__(self, service: IntentService | AsyncIntentService) -> None:
-        if not isinstance(service, IntentService | AsyncIntentService):
+        if not hasattr(service, "match"):
             raise TypeError("service takes an IntentService or an AsyncIntentService.")
-        self._service = service
+        self._service: Any = service
+        self._is_async = inspect.iscoroutinefunction(service.match)
 
     @property
     def agent_id(self) -> str:
         """The service's own agent."""
-        return self._service.settings.agent_id
+        return str(self._service.settings.agent_id)
 
     async def browse(self, filters: browsing.Filters, *, page: int, size: int) -> browsing.Page:
         """Return a page of intents; see `browsing.browse`."""
@@ -110,9 +112,10 @@ class Desk:
         return Verdicts(tuple(each for each in seen if each.fires), tuple(silent[:SHOWN_SILENT]), len(seen), more=more)
 
     def _of(self, agent_id: str) -> Any:
+        if agent_id == self.agent_id:
+            return self._service
         settings = self._service.settings
-        # Their constructors are alike but for what a session factory makes.
-        kind: Any = type(self._service)
+        kind = AsyncIntentService if self._is_async else IntentService
         return kind(
             self._service._sessions,
             agent_id=agent_id,
@@ -129,9 +132,9 @@ class Desk:
         def looked(session: Session) -> Result:
             return transactions.look(session, settings, lambda session: work(session, settings, *arguments))
 
-        if isinstance(self._service, AsyncIntentService):
+        if self._is_async:
             async with self._service._sessions() as asynchronous:
-                return await asynchronous.run_sync(looked)
+                return cast("Result", await asynchronous.run_sync(looked))
         return await asyncio.to_thread(_in_session, self._service._sessions, looked)
 
 
@@ -148,6 +151,6 @@ def _distance(explanation: Explanation) -> int:
 
 
 async def _call(method: partial[Any]) -> Any:
-    if asyncio.iscoroutinefunction(method.func):
+    if inspect.iscoroutinefunction(method.func):
         return await cast("Awaitable[Any]", method())
     return await asyncio.to_thread(method)
