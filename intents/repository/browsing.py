@@ -16,10 +16,11 @@ from intents.errors import IntentNotFound
 from intents.index.base import decode_terms
 from intents.lifecycle import Status, effective_status_sql
 from intents.models import IntentFiring, IntentTurn, StandingIntent
+from intents.repository import matching
 from intents.repository.reading import as_read, log_of
 from intents.repository.work import Work, check_intent_id
 from intents.sanitize import encodable
-from intents.schemas import IntentEventRead, IntentRead
+from intents.schemas import IntentEventRead, IntentRead, Turn
 from intents.triggers.model import CompiledTrigger
 
 if TYPE_CHECKING:
@@ -180,6 +181,22 @@ def examine(session: Session, settings: Settings, intent_id: str) -> Dossier:
             firings=_firings(session, row.key),
             history=tuple(log_of(work, intent_id)),
         )
+
+
+def completed(session: Session, settings: Settings, turn: Turn, *, limit: int) -> tuple[str, ...]:
+    """Return the ids of the agent's intents whose trigger a turn completes, oldest first; found by the index.
+
+    Args:
+        session: the caller's session.
+        settings: whose intents, and how text is read.
+        turn: the turn.
+        limit: most ids.
+    """
+    work = Work.of(session, settings, owns_transaction=False)
+    keys = list(matching.look(work, turn).keys)[:limit]
+    ids = select(StandingIntent.id).where(StandingIntent.key.in_(keys)).order_by(StandingIntent.key)
+    with locks.named_errors():
+        return tuple(session.scalars(ids))
 
 
 def _wanted(filters: Filters, now: datetime) -> Select[Any]:

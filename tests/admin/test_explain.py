@@ -104,7 +104,12 @@ def test_there_is_a_bound_and_it_is_said(pages: Pages, world: World, monkeypatch
     monkeypatch.setattr(desk, "EXPLAINED", 4)
     monkeypatch.setattr(desk, "_BATCH", 2)
     answer = pages.submit("/explain", **SAID, text="nothing of interest")
-    assert "Only the 4 oldest live intents were looked at." in section(answer.text, "0 of 4 would fire")
+    assert "was asked of 4, the oldest." in section(answer.text, "0 would fire")
+    monkeypatch.setattr(desk, "EXPLAINED", 2)
+    newest = world.create("The newest of all.", "interest")
+    answer = pages.submit("/explain", **SAID, text="nothing of interest")
+    assert "The newest of all. fires" in section(answer.text, "1 would fire")
+    assert newest in answer.text
 
 
 def test_long_messages_and_odd_ones(pages: Pages) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -100,13 +99,9 @@ def test_ten_thousand_intents(engine: Engine, make_pages: Callable[..., Pages]) 
     assert pages.descriptions("?search=number+4321.") == ["Copy number 4321."]
     for query in ("", "?page=200", "?status=armed&page=400", "?search=number", "?status=done"):
         with effort(engine) as spent:
-            started = time.perf_counter()
             assert pages.get(f"/intents/list{query}").status_code == 200
-            elapsed = time.perf_counter() - started
-        assert spent["statements"] <= 4
-        assert spent["rows"] <= 25
-        # A few hundredths of a second on an idle machine.
-        assert elapsed < 5
+        assert 0 < spent["statements"] <= 4
+        assert spent["rows"] == (0 if "done" in query else 25)
 
 
 def test_a_page_counts_up_to_a_bound(sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,6 +152,21 @@ def test_filters(pages: Pages, query: str, expected: set[str]) -> None:
     assert set(pages.descriptions(f"?{query}")) == expected
 
 
+@pytest.mark.parametrize("engine", ["postgresql"], indirect=True)
+def test_filters_on_postgresql(engine: Engine, make_pages: Callable[..., Pages]) -> None:
+    world = World(engine)
+    world.fill()
+    pages = make_pages(world.service()).sign_in()
+    query = "status=expired&agent=main&search=FINDINGS&owner=U-MIRA&channel=" + quote('["slack","default"]')
+    assert pages.descriptions(f"?{query}") == ["Mention the open findings."]
+    # A NUL, which PostgreSQL can store in no text, and half a surrogate pair.
+    for odd in ("search=a%00b", "owner=a%00b", "agent=%ed%a0%80", "search=%25", "channel=" + quote('["a\\u0000","b"]')):
+        assert pages.descriptions(f"?{odd}") == []
+    assert "Confirm the rollback owner." in pages.get(f"/intents/details/{world.ids['armed']}").text
+    said = pages.submit("/explain", agent="main", provider="slack", text="go live")
+    assert "1 of 5 would fire" in said.text
+
+
 def test_the_filters_offer_what_there_is_and_keep_what_was_asked(pages: Pages) -> None:
     text = pages.get("/intents/list?agent=ops-bot&status=armed&search=%22%3Eme&owner=%3Cb%3E").text
     assert '<option value="main">main</option><option value="ops-bot" selected>ops-bot</option>' in text
@@ -198,6 +208,15 @@ def test_an_asynchronous_service_serves_too(world: World) -> None:
         assert client.portal is not None
         client.portal.call(engine.dispose)
     assert world.service().get(world.ids["armed"]).status == "cancelled"
+
+
+def test_a_service_that_is_measured_serves_too(world: World, make_pages: Callable[..., Pages]) -> None:
+    from intents.contrib.otel import instrument
+
+    pages = make_pages(instrument(world.service())).sign_in()
+    assert len(pages.descriptions()) == 8
+    pages.submit(f"/intents/cancel/{world.ids['elsewhere']}", reason="moot")
+    assert world.service("ops-bot").get(world.ids["elsewhere"]).status == "cancelled"
 
 
 def test_a_missing_schema_is_said(sqlite_empty_engine: Engine, make_pages: Callable[..., Pages]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
@@ -18,13 +18,16 @@ if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
     from intents.schemas import Admin, Explanation, IntentRead, Turn
+    from intents.settings import Settings
 
 Result = TypeVar("Result")
 
-#: How many live intents one look at a message goes through at most, and how many that stay silent it shows.
-EXPLAINED: Final = 10_000
+#: How many live intents one look at a message goes through at most, oldest first, and how many silent ones it shows.
+EXPLAINED: Final = 2000
 SHOWN_SILENT: Final = 50
 _BATCH: Final = 1000
+#: How many newer ones it adds because the message completes their trigger. More than a turn fires.
+REACHED: Final = 30
 #: Rules that say least about a message: most intents are silent for them. Later is shown later.
 _DISTANCE: Final = {"keywords": 1, "scope": 2}
 
@@ -34,8 +37,8 @@ class Verdicts:
     """What a message would do.
 
     Attributes:
-        fires: the intents that would fire, oldest first.
-        silent: the nearest of the others.
+        fires: the intents that would fire, oldest first; however many live intents there are.
+        silent: the nearest of the others among those looked at.
         total: how many live intents were looked at.
         more: whether there are live intents beyond those.
     """
@@ -108,8 +111,17 @@ class Desk:
             batch = await _call(partial(explain, turn, after=after, limit=_BATCH))
             seen += batch
             more = len(batch) == _BATCH
+        if more:
+            found = await self._look(self._completed, agent_id, turn)
+            known = {each.intent.id for each in seen}
+            for newer in (each for each in found if each not in known):
+                seen += await _call(partial(explain, turn, intent_id=newer))
         silent = sorted((each for each in seen if not each.fires), key=_distance)
         return Verdicts(tuple(each for each in seen if each.fires), tuple(silent[:SHOWN_SILENT]), len(seen), more=more)
+
+    @staticmethod
+    def _completed(session: Session, settings: Settings, agent_id: str, turn: Turn) -> tuple[str, ...]:
+        return browsing.completed(session, replace(settings, agent_id=agent_id), turn, limit=REACHED)
 
     def _of(self, agent_id: str) -> Any:
         if agent_id == self.agent_id:
