@@ -15,7 +15,7 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.orm.exc import StaleDataError
 
 from intents.errors import ConcurrentUpdate, SchemaMismatch, UnsupportedDialect
-from intents.models import IntentEvent, IntentFiring, IntentTurn, StandingIntent
+from intents.models import Base, IntentEvent, IntentFiring, IntentTurn, StandingIntent
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -113,16 +113,20 @@ class Patience:
     def __init__(self, raw: Any | None) -> None:
         self._raw = raw
         self._before = 0 if raw is None else int(_pragma(raw, "PRAGMA busy_timeout"))
+        self._now = self._before
 
     def bound(self, wait: float) -> None:
         """Wait at most `wait` seconds from now on."""
-        if self._raw is not None:
-            _pragma(self._raw, f"PRAGMA busy_timeout = {min(self._before, max(0, int(wait * 1000)))}")
+        self._set(min(self._before, max(0, int(wait * 1000))))
 
     def restore(self) -> None:
         """Wait as long as the host meant to."""
-        if self._raw is not None:
-            _pragma(self._raw, f"PRAGMA busy_timeout = {self._before}")
+        self._set(self._before)
+
+    def _set(self, milliseconds: int) -> None:
+        if self._raw is not None and milliseconds != self._now:
+            _pragma(self._raw, f"PRAGMA busy_timeout = {milliseconds}")
+            self._now = milliseconds
 
 
 @contextmanager
@@ -138,8 +142,11 @@ def patience(session: Session) -> Iterator[Patience]:
         yield Patience(None)
         return
     with bind.connect() as connection:
-        for model in (StandingIntent, IntentTurn, IntentFiring, IntentEvent):
-            session.bind_mapper(model, connection)
+        # A bind of the base serves all our tables, unless the host bound one of them by itself.
+        session.bind_mapper(Base, connection)
+        if session.get_bind(mapper=StandingIntent.__mapper__) is not connection:
+            for model in (StandingIntent, IntentTurn, IntentFiring, IntentEvent):
+                session.bind_mapper(model, connection)
         if session.get_bind(mapper=StandingIntent.__mapper__) is not connection:
             yield Patience(None)
             return

@@ -7,11 +7,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 from sqlalchemy import bindparam, insert, select
 from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm.attributes import set_committed_value
 
 from intents import keys, lifecycle
 from intents.context import Block
@@ -35,6 +36,16 @@ if TYPE_CHECKING:
 _COLUMNS = tuple(column.key for column in StandingIntent.__mapper__.column_attrs if column.key != "key")
 _INSERT = insert(StandingIntent)
 _KEYS = select(StandingIntent.key, StandingIntent.id).where(StandingIntent.id.in_(bindparam("ids", expanding=True)))
+_TWINS = (
+    select(StandingIntent)
+    .where(
+        StandingIntent.agent_id == bindparam("agent_id"),
+        StandingIntent.fingerprint.in_(bindparam("fingerprints", expanding=True)),
+        lifecycle.is_live_sql(StandingIntent),
+    )
+    .order_by(StandingIntent.key)
+    .with_for_update()
+)
 
 #: Advice with an intent that was there already.
 TWIN = "An identical live intent was there already and is returned; its budget, cooldown, expiry and status stand."
@@ -113,7 +124,7 @@ def _prepare(work: Work, draft: IntentCreate, author: _Author, now: datetime) ->
     )
     target = _target(draft, by, author.owner)
     _check_line(work, draft, now)
-    row = StandingIntent(
+    row = _transient(
         id=str(uuid.uuid4()),
         agent_id=work.agent_id,
         description=draft.description,
@@ -142,12 +153,22 @@ def _prepare(work: Work, draft: IntentCreate, author: _Author, now: datetime) ->
         cooldown_seconds=(limits.cooldown if draft.cooldown is None else draft.cooldown).total_seconds(),
         created_at=now,
         updated_at=now,
+        status=lifecycle.Status.PENDING,
+        fire_count=0,
         version=1,
     )
     moves = [journal.CREATED]
     if draft.armed:
         moves.append(lifecycle.advance("arm", row, now=now))
     return _Prepared(row, compiled, moves)
+
+
+def _transient(**values: Any) -> StandingIntent:
+    """Make a row that no session will see, and that needs no history of its attributes: a third of the cost."""
+    row = StandingIntent()
+    for name, value in values.items():
+        set_committed_value(row, name, value)
+    return row
 
 
 def _store(work: Work, prepared: Sequence[_Prepared], author: _Author, now: datetime) -> list[IntentRead]:
@@ -191,7 +212,7 @@ def _insert(work: Work, rows: Sequence[StandingIntent]) -> None:
 
     They are no objects of the session: a unit of work for each costs more than all the rest.
     """
-    values = [{name: getattr(row, name) for name in _COLUMNS} for row in rows]
+    values = [{name: row.__dict__.get(name) for name in _COLUMNS} for row in rows]
     if len(rows) == 1:
         rows[0].key = work.connection.execute(_INSERT, values[0]).inserted_primary_key.key  # type: ignore[union-attr]
     else:
@@ -295,14 +316,8 @@ def _live_twins(work: Work, fingerprints: Sequence[str], now: datetime) -> dict[
     twins: dict[str, StandingIntent] = {}
     for some in batched(fingerprints, ROWS_PER_QUERY):
         rows = work.session.scalars(
-            select(StandingIntent)
-            .where(
-                StandingIntent.agent_id == work.agent_id,
-                StandingIntent.fingerprint.in_(some),
-                lifecycle.is_live_sql(StandingIntent),
-            )
-            .order_by(StandingIntent.key)
-            .with_for_update(),
+            _TWINS,
+            {"agent_id": work.agent_id, "fingerprints": some},
             execution_options={"populate_existing": True},
         )
         twins.update({row.fingerprint: row for row in rows})

@@ -195,13 +195,19 @@ def _fire(work: Work, sighting: Sighting, *, hold: bool, invocation: Invocation 
     return sighting.matches()
 
 
+_LOCKED_ROWS = (
+    select(StandingIntent)
+    .where(StandingIntent.agent_id == bindparam("agent_id"), StandingIntent.key.in_(bindparam("keys", expanding=True)))
+    .order_by(StandingIntent.key)
+    .with_for_update()
+)
+
+
 def _locked_rows(work: Work, chosen: Sequence[int]) -> Sequence[StandingIntent]:
     # Exactly the chosen keys, in key order: FOR UPDATE with LIMIT would pull in another row when a rival fired one.
     return work.session.scalars(
-        select(StandingIntent)
-        .where(StandingIntent.agent_id == work.agent_id, StandingIntent.key.in_(list(chosen)))
-        .order_by(StandingIntent.key)
-        .with_for_update(),
+        _LOCKED_ROWS,
+        {"agent_id": work.agent_id, "keys": list(chosen)},
         execution_options={"populate_existing": True},
     ).all()
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from intents.errors import InvalidIntent
 from intents.text.fold import fold
 from intents.text.languages import STEMMERS, UNDETERMINED, UNSTEMMED, canonical
-from intents.text.stemming import SNOWBALL, forms
+from intents.text.stemming import SNOWBALL, forms, forms_of
 from intents.text.stopwords import stop_words
 
 RULES: Final = 1
@@ -72,6 +72,10 @@ class Analyzer:
     def forms(self, word: str, language: str) -> tuple[str, ...]:
         """Return the forms under which a folded word is compared in a language; see `intents.text.stemming.forms`."""
         return forms(language, word)
+
+    def forms_of(self, words: Iterable[str], language: str) -> set[str]:
+        """Return the forms of several folded words together; see `intents.text.stemming.forms_of`."""
+        return forms_of(language, words)
 
     def is_stop_word(self, word: str, language: str) -> bool:
         """Tell whether a folded word is a function word of the language."""

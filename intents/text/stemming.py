@@ -6,6 +6,7 @@ import hashlib
 import importlib
 import re
 import threading
+from collections.abc import Iterable
 from functools import lru_cache
 from importlib import metadata
 from typing import Any, Final
@@ -98,3 +99,11 @@ def forms(language: str, word: str) -> tuple[str, ...]:
     # Only machines write such words. The digest keeps index terms short, and is not worth a place in the cache.
     digest = hashlib.blake2b(strip_accents(word).encode(), digest_size=16)
     return (f"{_LONG}{digest.hexdigest()}",)
+
+
+def forms_of(language: str, words: Iterable[str]) -> set[str]:
+    """Return all forms of several folded words; `forms` for a whole message at once."""
+    found: set[str] = set()
+    for word in words:
+        found.update(_short_forms(language, word) if len(word) <= LONGEST else forms(language, word))
+    return found

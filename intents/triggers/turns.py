@@ -90,10 +90,8 @@ class View:
         self._analyzer = analyzer
         self._spans: dict[str, dict[int, set[int]]] | None = None
         self._run_starts: dict[int, int] = {}
-        terms: set[str] = set()
-        for words in (reading.words, reading.compounds):
-            for word in words:
-                terms.update(analyzer.forms(word, language))
+        terms = analyzer.forms_of(reading.words, language)
+        terms |= analyzer.forms_of(reading.compounds, language)
         for joined in reading.pairs.values():
             if is_compound(joined, language, analyzer):
                 terms.update(self._forms(joined))
