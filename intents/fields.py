@@ -15,7 +15,7 @@ from pydantic import (
 )
 
 from intents.sanitize import clean_line, encodable, has_forbidden_id_characters
-from intents.tool_times import parse_duration
+from intents.times import parse_duration
 
 ID_CHARS: Final = 512
 #: Sender ids that chat adapters send when they do not know the sender; none of them names a person.

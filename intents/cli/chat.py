@@ -29,8 +29,8 @@ from intents.migrate import upgrade
 from intents.policy import OwnerPolicy
 from intents.schemas import Admin, Identity, Matches, Turn
 from intents.service import IntentService
+from intents.times import parse_duration
 from intents.tool import IntentTool
-from intents.tool_times import parse_duration
 
 #: The agent and the channel of those who chat here.
 CHAT: Final = "chat"

@@ -15,7 +15,7 @@ from intents import backup as copying
 from intents.cli import options, output
 from intents.cli.database import engine_for, service_for
 from intents.cli.errors import USAGE, CommandError
-from intents.tool_times import parse_duration
+from intents.times import parse_duration
 
 _BATCH = 500
 

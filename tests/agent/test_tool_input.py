@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from intents import IntentService
 from intents.tool import IntentTool
-from intents.tool_input import ToolArguments
+from intents.tool.input import ToolArguments
 from tests.agent.conftest import OWNER, RC
 
 Create = Callable[..., dict[str, Any]]

@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from intents.tool import IntentTool
-from intents.tool_input import ToolArguments
+from intents.tool.input import ToolArguments
 
 
 def test_it_is_one_closed_flat_object_whose_properties_are_all_required(tool: IntentTool) -> None:

@@ -18,7 +18,7 @@ from intents.text import languages as known
 from intents.text import stemming
 from intents.text.fold import MAX_MARKS
 from intents.tool import PAGE
-from intents.tool_input import ToolArguments
+from intents.tool.input import ToolArguments
 from tools.reference.markdown import code, fenced, table
 from tools.reference.schema import MEANINGS
 

@@ -15,7 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from intents.clock_words import names_only_a_time
 from intents.schemas import ChannelScope, IntentCreate, SenderScope
-from intents.tool_repair import (
+from intents.times import parse_duration, parse_moment
+from intents.tool.repair import (
     ToolInputError,
     as_choice,
     as_id,
@@ -29,7 +30,6 @@ from intents.tool_repair import (
     snake_case,
     unwrap,
 )
-from intents.tool_times import parse_duration, parse_moment
 
 if TYPE_CHECKING:
     from datetime import datetime

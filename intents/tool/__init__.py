@@ -19,8 +19,8 @@ from intents.errors import (
 )
 from intents.lifecycle import Status
 from intents.text.languages import UNDETERMINED
-from intents.tool_input import ToolArguments, draft_of, published_schema, read_arguments
-from intents.tool_repair import ToolInputError
+from intents.tool.input import ToolArguments, draft_of, published_schema, read_arguments
+from intents.tool.repair import ToolInputError
 
 if TYPE_CHECKING:
     from intents.aio import AsyncIntentService

@@ -86,11 +86,11 @@ def blueprint_for(dialect: str) -> Blueprint:
         UnsupportedDialect: it is neither SQLite nor PostgreSQL.
     """
     if dialect == "sqlite":
-        from intents.blueprint_sqlite import SqliteBlueprint  # noqa: PLC0415 - it imports this module
+        from intents.blueprint.sqlite import SqliteBlueprint  # noqa: PLC0415 - it imports this module
 
         return SqliteBlueprint()
     if dialect == "postgresql":
-        from intents.blueprint_postgresql import PostgresqlBlueprint  # noqa: PLC0415 - as above
+        from intents.blueprint.postgresql import PostgresqlBlueprint  # noqa: PLC0415 - as above
 
         return PostgresqlBlueprint()
     raise UnsupportedDialect(
