@@ -78,7 +78,7 @@ class _Play:
 
     def run(self) -> None:
         stage = self._stage
-        stage.console.print("Mira owns this assistant; Ben does not. Both write in the Slack channel #release.")
+        stage.console.print("Mira owns this assistant; Ben does not. Both write in the Slack conversation #release.")
 
         self._scene("The owner asks for a reminder")
         asked = self._says(
