@@ -93,8 +93,8 @@ class IntentCreate(_Frozen):
 
     Attributes:
         description: what to remind of; kept as one clean line.
-        trigger_keywords: one completed entry is enough; an entry is complete when all its words occur in the turn.
-        exclude_keywords: a completed entry of these keeps the intent silent.
+        trigger_keywords: one completed keyword is enough; it is complete when all its words occur in the turn.
+        exclude_keywords: a completed keyword of these keeps the intent silent.
         channel_scope: ``conversation`` (one room), ``channel`` (provider and account) or ``anywhere``.
         conversation_id: the room, for ``conversation``; the creator's own when None.
         sender_scope: ``sender`` (one person's turns) or ``anyone``.
@@ -104,7 +104,7 @@ class IntentCreate(_Frozen):
         cooldown: least time between fires, 0 to 366 days, also written (``"24h"``, ``"2 weeks"``, ``"P1D"``);
             `Limits.cooldown` when None.
         language: ISO 639-1 code of the keywords, ``und`` for exact words; the analyzer's first when None.
-        within: an entry's words must lie within this many word positions.
+        within: a keyword's words must lie within this many word positions.
         armed: False keeps the intent pending until `arm`.
     """
 
@@ -169,7 +169,7 @@ class IntentEventRead(_Frozen):
         event: ``create`` or an event of the lifecycle table.
         from_status: None for ``create``.
         actor: who moved it: an owner as ``provider/account:sender``, an admin as ``admin:name``, ``turn`` or ``sweep``.
-        detail: the completed entry of a fire, the reason of a cancel or release.
+        detail: the completed keyword of a fire, the reason of a cancel or release.
     """
 
     event: str
@@ -182,7 +182,7 @@ class IntentEventRead(_Frozen):
 
 
 class Match(_Frozen):
-    """One intent that fired on the turn, with the entry that the turn completed."""
+    """One intent that fired on the turn, with the keyword that the turn completed."""
 
     intent: IntentRead
     keyword: str
@@ -193,7 +193,8 @@ class Matches(_Frozen, Sequence[Match]):
 
     Attributes:
         context: the hidden block for the prompt; None when nothing fired.
-        truncated: True when more candidates existed than `Limits.candidates` and some were not looked at.
+        truncated: True when more than `Limits.candidates` intents that could fire now, in the turn's scopes, are
+            anchored at its words; the youngest of them are not looked at.
         duplicate: True when the turn id was seen before and this is its first answer again.
         skipped: None, or why nothing was decided: ``kind``, ``deadline``, ``cancelled``, ``busy``, ``no_invocation``,
             ``no_conversation``.
@@ -249,7 +250,7 @@ class Explanation(_Frozen):
     Attributes:
         fires: whether `match` would fire it now.
         rule: the first rule that stops it; None when it fires.
-        keyword: the completed entry; None when none is.
+        keyword: the completed keyword; None when none is.
         detail: one sentence for a person.
     """
 
@@ -371,8 +372,8 @@ class Limits(_Frozen):
         fires_per_turn: how many intents fire on one turn.
         context_chars: longest hidden block, tags included, in characters.
         description_chars: longest description, in characters.
-        keywords: most entries of an intent, trigger and exclude each.
-        keyword_chars: longest entry, in characters.
+        keywords: most keywords of an intent, trigger and exclude each.
+        keyword_chars: longest keyword, in characters.
         max_fires: default fire budget.
         cooldown: default cooldown.
         expires_after: default lifetime.

@@ -40,7 +40,7 @@ _FIELDS: Final = {
         "cooldown": "least time between two fires",
     },
     "IntentEventRead": MEANINGS[ddl.EVENTS],
-    "Match": {"intent": "the intent as it stands after the fire", "keyword": "the entry that the turn completed"},
+    "Match": {"intent": "the intent as it stands after the fire", "keyword": "the keyword that the turn completed"},
     "Matches": {"matches": "the same as a tuple"},
     "Explanation": {"intent": "the intent"},
     "SweepResult": {
@@ -160,11 +160,12 @@ _RULES: Final = {
     "cooldown": "it fired less than its cooldown ago",
     "budget": "all its fires are spent",
     "held": "its last firing awaits the delivery of a reply",
-    "keywords": "no entry is complete; the detail names the nearest one and the words that it lacks",
-    "excluded": "an entry is complete, but so is an exclusion",
-    "within": "an entry's words are all there, but too far apart",
+    "keywords": "no keyword is complete; the detail names the nearest one and the words that it lacks",
+    "excluded": "a keyword is complete, but so is an exclusion",
+    "within": "a keyword's words are all there, but too far apart",
     "creating_turn": "this turn created it; it fires on later ones",
-    "truncated": "more older intents than `Limits.candidates` have words of the turn; it was not looked at",
+    "truncated": "more than `Limits.candidates` intents that could fire now are anchored at the turn's words; it is "
+    "one of the youngest, and was not looked at",
     "per_turn_limit": "as many older intents as may fire on one turn do",
     "block_full": "its line does not fit in the hidden block any more",
 }
