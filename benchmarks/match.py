@@ -39,7 +39,7 @@ NAME: Final = "match"
 SIZES: Final = (10, 1_000, 10_000, 100_000, 1_000_000)
 WORDS: Final = (30, 200, 2_000)
 #: A turn that is long costs much; fewer of them say as much.
-ROUNDS: Final = {30: 80, 200: 40, 2_000: 10}
+ROUNDS: Final = {30: 40, 200: 20, 2_000: 5}
 WARM_UP: Final = 5
 QUICK: Final[dict[str, Any]] = {"sizes": (10, 1_000), "words": (30, 200), "rounds": 15, "retired": 5_000}
 

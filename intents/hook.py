@@ -25,6 +25,7 @@ def reason_to_skip(turn: Turn, invocation: Invocation | None) -> str | None:
         return "kind"
     nowhere = turn.identity.conversation_id is None and turn.identity.provider != WITHOUT_CONVERSATION
     if nowhere:
+        log.warning("A turn was skipped (no_conversation): its identity has no conversation_id; nothing was spent.")
         return "no_conversation"
     if invocation is None:
         log.error("The prompt hook was called without an Invocation; the turn was skipped and nothing was spent.")

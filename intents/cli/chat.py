@@ -114,6 +114,7 @@ class _Chat:
         self._last: Turn | None = None
         self._session = uuid.uuid4().hex[:8]
         self._turns = 0
+        self._hinted = False
         self._commands: dict[str, Callable[[str], None]] = {
             "/as": self._as,
             "/in": self._in,
@@ -178,6 +179,9 @@ class _Chat:
             if not fires:
                 self._stage.outcome(Matches(), explanations[:_REASONS])
             return
+        if not self._hinted and not self._service.list(limit=1):
+            self._hinted = True
+            self._stage.says("system", "Nothing is stored yet, and no model reads along: use /create WHAT = WORDS.")
         matches = self._hook.matches(turn, Invocation.after(_DEADLINE))
         self._stage.outcome(matches, [each for each in explanations if not each.fires][:_REASONS])
 

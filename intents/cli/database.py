@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from sqlalchemy import URL, Engine, create_engine, make_url
+from sqlalchemy import URL, Engine, create_engine, inspect, make_url
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import sessionmaker
 
+from intents import ddl
 from intents.cli.errors import USAGE, CommandError
 from intents.migrate import check_schema
 from intents.policy import OwnerPolicy
@@ -64,6 +66,11 @@ def shown(url: URL) -> str:
     return str(url.database) if url.get_backend_name() == "sqlite" else url.render_as_string(hide_password=True)
 
 
+def has_tables(engine: Engine) -> bool:
+    """Whether the table of intents is there, whatever its version."""
+    return inspect(engine).has_table(ddl.INTENTS)
+
+
 @contextmanager
 def engine_for(database: str | None, *, create: bool = False) -> Iterator[Engine]:
     """Open the database.
@@ -85,6 +92,11 @@ def engine_for(database: str | None, *, create: bool = False) -> Iterator[Engine
         raise CommandError(f"The database driver {error.name} is not installed: {extra}") from None
     try:
         yield engine
+    except DBAPIError as error:
+        reason = str(error.orig)
+        if reason.startswith(("unable to open", "file is not a database")):
+            raise CommandError(f"{shown(url)}: {reason}; name a SQLite file.") from error
+        raise
     finally:
         engine.dispose()
 
@@ -132,7 +144,9 @@ def whole_id(service: IntentService, given: str) -> str:
     if has_forbidden_id_characters(given):
         return given
     if len(beginning) < _SHORTEST:
-        raise CommandError(f"An id may be cut short to {_SHORTEST} characters, not to fewer: {given!r}.", USAGE)
+        raise CommandError(
+            f"{given!r} is no id: give at least its first {_SHORTEST} characters, as `intents list` shows them.", USAGE
+        )
     ids = service._read(lambda repository: repository._ids_beginning_with(beginning, most=_SHOWN + 1))
     if len(ids) > 1:
         listed = ", ".join(ids[:_SHOWN]) + (", …" if len(ids) > _SHOWN else "")

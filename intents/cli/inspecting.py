@@ -123,6 +123,8 @@ def stats(
         output.print_json(counted)
         return
     console = output.make_console()
+    if picture is not None:
+        console.print(output.clean(f"Wrote {picture}.", "dim"))
     for status, count in counted.by_status.items():
         console.print(output.status_text(status).append(f"{'':{10 - len(status.value)}}{count:>8}"))
     console.print(f"{'total':<10}{counted.total:>8}", style="bold")

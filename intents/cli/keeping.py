@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from intents import backup as copying
 from intents.cli import options, output
-from intents.cli.database import engine_for, service_for
+from intents.cli.database import engine_for, service_for, shown, url_of
 from intents.cli.errors import USAGE, CommandError
 from intents.times import parse_duration
 
@@ -24,12 +24,18 @@ def backup(
     *,
     target: Annotated[Path, typer.Argument(metavar="FILE|DIR", help="A file to write, or a directory of snapshots.")],
     keep: Annotated[int | None, typer.Option(min=1, help="Write a dated snapshot into DIR and keep this many.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there already.")] = False,
     database: options.Database = None,
     as_json: options.Json = False,
 ) -> None:
     """Copy a SQLite database while matching goes on, and verify the copy."""
     if keep is None and target.is_dir():
         raise CommandError(f"{target} is a directory; name a file, or say with --keep how many snapshots stay.", USAGE)
+    _refuse_same_file(target, database)
+    if keep is None and target.exists() and not force:
+        raise CommandError(f"{target} exists; name another file, or replace it with --force.", USAGE)
+    if keep is None and not target.absolute().parent.is_dir():
+        raise CommandError(f"{target.parent} is no directory; make it first.", USAGE)
     with engine_for(database) as engine, _bar("pages") as bar:
         if keep is None:
             path = copying.backup(engine, target, progress=bar.told)
@@ -46,8 +52,12 @@ def restore(
     as_json: options.Json = False,
 ) -> None:
     """Put a backup in place of the whole database file; what was there is kept beside it."""
-    if not yes:
-        typer.confirm(f"Replace the whole database by {source}?", abort=True)
+    if source.is_dir():
+        raise CommandError(f"{source} is a directory; name one of the backups in it.", USAGE)
+    _refuse_same_file(source, database)
+    replaced = shown(url_of(database))
+    if not yes and not _confirmed(f"Replace the whole database {replaced} by {source}?"):
+        raise CommandError(f"{replaced} stays as it is. --yes does not ask.")
     with engine_for(database, create=True) as engine, _bar("pages") as bar:
         kept = copying.restore(engine, source, progress=bar.told)
     old = f" The old database is {kept}." if kept else ""
@@ -89,6 +99,21 @@ def prune(
             if not result.more:
                 break
     _said(as_json, {"removed": removed, "before": moment.isoformat()}, f"{removed} removed.")
+
+
+def _confirmed(question: str) -> bool:
+    try:
+        return typer.confirm(question)
+    except typer.Abort:  # the end of the input
+        print()
+        return False
+
+
+def _refuse_same_file(file: Path, database: str | None) -> None:
+    url = url_of(database)
+    own = url.database if url.get_backend_name() == "sqlite" else None
+    if own and file.exists() and Path(own).exists() and file.samefile(own):
+        raise CommandError(f"{file} is the database itself; name another file.", USAGE)
 
 
 def _moment(text: str) -> datetime:

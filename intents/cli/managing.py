@@ -9,7 +9,7 @@ from rich.text import Text
 
 from intents import doctor as doctoring
 from intents.cli import options, output
-from intents.cli.database import admin, engine_for, service_for, shown, whole_id
+from intents.cli.database import admin, engine_for, has_tables, service_for, shown, whole_id
 from intents.cli.errors import REFUSED
 from intents.migrate import upgrade as upgrade_schema
 from intents.schemas import SweepResult
@@ -18,12 +18,13 @@ from intents.schemas import SweepResult
 def upgrade(*, database: options.Database = None, as_json: options.Json = False) -> None:
     """Make the tables, or bring them to this version. A missing SQLite file is made."""
     with engine_for(database, create=True) as engine:
+        new = not has_tables(engine)
         upgrade_schema(engine)
         name = shown(engine.url)
     if as_json:
         output.print_json({"database": name, "up_to_date": True})
     else:
-        output.make_console().print(Text(f"{name} is up to date."))
+        output.make_console().print(Text(f"Made the tables in {name}." if new else f"{name} is up to date."))
 
 
 def cancel(

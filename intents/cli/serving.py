@@ -41,5 +41,8 @@ def _loopback() -> ModuleType:
     try:
         from intents.contrib.admin import loopback  # noqa: PLC0415 - an extra
     except ImportError as error:
-        raise CommandError('The admin page needs SQLAdmin: pip install "standing-intents[admin]"') from error
+        cause = error.__cause__ or error
+        raise CommandError(
+            f'The admin page needs the extra admin: pip install "standing-intents[admin]" ({cause})'
+        ) from error
     return loopback

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from intents import keys
+from intents.display import moment
 from intents.errors import InvalidIntent
 from intents.lifecycle import Status
 from intents.triggers import AnalysedTurn, CompiledTrigger, Decision, analyse_turn, compile_trigger, decide, describe
@@ -115,14 +116,14 @@ def _cannot_fire(row: StandingIntent, now: datetime) -> Verdict | None:
     if row.status == Status.CANCELLED:
         return Verdict("cancelled", None, "It was cancelled.")
     if row.status == Status.EXPIRED or (row.is_live and row.has_expired(now)):
-        return Verdict("expired", None, f"It expired at {row.expires_at.isoformat()}.")
+        return Verdict("expired", None, f"It expired at {moment(row.expires_at)}.")
     if row.hold_has_lapsed(now):
         return None
     if row.is_held(now):
         return Verdict("held", None, "Its last firing still awaits the delivery of a reply.")
     if not row.has_cooled_down(now):
         assert row.rearm_at is not None  # noqa: S101 - what has not cooled down has a time at which it does
-        return Verdict("cooldown", None, f"It is cooling down until {row.rearm_at.isoformat()}.")
+        return Verdict("cooldown", None, f"It is cooling down until {moment(row.rearm_at)}.")
     if not row.has_budget(now):
         return Verdict("budget", None, f"All its {row.max_fires} fires are spent.")
     return None

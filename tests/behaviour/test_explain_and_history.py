@@ -112,7 +112,7 @@ def test_a_fired_one_cools_down(service: IntentService, clock: Clock) -> None:
     service.match(said())
     explanation = why(service, said(), intent)
     assert explanation.rule == "cooldown"
-    assert "2026-07-27T13:00" in explanation.detail
+    assert "2026-07-27 13:00:00Z" in explanation.detail
     clock.advance(HOUR)
     assert why(service, said(), intent).fires
 

@@ -21,6 +21,7 @@ def test_there_is_no_create(run: Run) -> None:
 
 
 def test_upgrade_makes_the_file_and_the_tables_and_is_done_when_called_again(run: Run) -> None:
+    assert "Made the tables in new.db" in run("upgrade", "-d", "new.db").out
     assert "new.db is up to date" in run("upgrade", "-d", "new.db").out
     with sqlite3.connect("new.db") as connection:
         tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}

@@ -123,3 +123,10 @@ def test_watching_needs_a_database_that_is_there(run: Run) -> None:
     assert result.code == 1
     assert "intents upgrade" in result.error
     assert not Path("nowhere.db").exists()
+
+
+def test_the_first_message_tells_how_to_store_something(run: Run) -> None:
+    typed = "When someone mentions the launch, ask for the press kit.\nAnd now?\n/create Ask = launch\nThe launch!\n"
+    told = run("chat", text=typed).out
+    assert told.count("Nothing is stored yet") == 1
+    assert told.index("Nothing is stored yet") < told.index("And now?")

@@ -45,7 +45,7 @@ def scene(text: str, title: str) -> str:
             ["#1 fires 1/2", "<standing_intents>", "Standing intent (created 2026-07-27): Confirm the rollback owner."],
         ),
         ("The channel delivers the same message again", ["#1 fires again, nothing is spent", "<standing_intents>"]),
-        ("It cools down", ["silent", "cooldown", "until 2026-07-28T09:30"]),
+        ("It cools down", ["silent", "cooldown", "until 2026-07-28 09:30:00Z"]),
         ("A day after the fire", ["#1 fires 2/2", "now done", "rearm fired armed", "complete fired done"]),
         ("Cancelled", ["#2 is cancelled", "silent", "cancelled"]),
         ("15 days later", ["silent", "expired", "1 expired"]),

@@ -29,8 +29,37 @@ def test_a_restored_backup_is_the_database_as_it_was_and_the_old_one_is_kept(
 def test_restore_asks_first(run: Run, database: str, ids: dict[str, str]) -> None:
     run("backup", "copy.db", "-d", database)
     run("cancel", ids["armed"], "-d", database)
-    assert run("restore", "copy.db", "-d", database, text="n\n").code == 1
+    for answer in ("n\n", ""):
+        refused = run("restore", "copy.db", "-d", database, text=answer)
+        assert refused.code == 1
+        assert database in refused.out, "the question names what would be replaced"
+        assert "--yes" in refused.err
     assert statuses(run, database)[ids["armed"]] == "cancelled"
+    assert run("restore", "copy.db", "-d", database, text="y\n").code == 0
+    assert statuses(run, database)[ids["armed"]] == "armed"
+
+
+def test_a_backup_replaces_a_file_only_when_told_to(run: Run, database: str) -> None:
+    Path("notes.txt").write_text("mine")
+    assert "--force" in run("backup", "notes.txt", "-d", database).error
+    assert Path("notes.txt").read_text() == "mine"
+    assert run("backup", "notes.txt", "--force", "-d", database).code == 0
+    assert run("restore", "notes.txt", "--yes", "-d", database).code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["backup", "{database}"], "is the database itself"),
+        (["restore", "{database}", "--yes"], "is the database itself"),
+        (["restore", ".", "--yes"], "is a directory"),
+        (["backup", "no/such/place.db"], "no/such is no directory"),
+    ],
+)
+def test_what_cannot_be_copied_is_refused_in_one_line(run: Run, database: str, arguments: list[str], told: str) -> None:
+    result = run(*(each.format(database=database) for each in arguments), "-d", database)
+    assert result.code == 2
+    assert told in result.error
 
 
 def test_snapshots_rotate(run: Run, database: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,9 @@ try:
     import itsdangerous as _signs_the_session_cookie  # noqa: F401
     import sqladmin as _sqladmin  # noqa: F401
 except ImportError as error:
-    raise ImportError('intents.contrib.admin needs SQLAdmin: pip install "standing-intents[admin]"') from error
+    raise ImportError(
+        f'intents.contrib.admin needs SQLAdmin: pip install "standing-intents[admin]" ({error})'
+    ) from error
 
 from intents.contrib.admin.app import create_admin
 
