@@ -30,6 +30,8 @@ TUNE_FTS: Final = tuple(
     f"INSERT INTO {FTS} ({FTS}, rank) VALUES ('{name}', {value})"
     for name, value in (("automerge", 2), ("crisismerge", 4))
 )
+#: Merges segments of the index, as many pages as are asked for.
+MERGE_FTS: Final = f"INSERT INTO {FTS} ({FTS}, rank) VALUES ('merge', :pages)"
 DROP_FTS: Final = f"DROP TABLE IF EXISTS {FTS}"
 
 

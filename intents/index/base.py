@@ -71,6 +71,9 @@ class Prefilter(Protocol):
     def remove(self, connection: Connection, keys: Collection[int]) -> None:
         """Take retired rows out of the index, where the database does not do it by itself."""
 
+    def tidy(self, connection: Connection, *, moved: int) -> None:
+        """Do a bounded part of the index's own housekeeping; a sweep calls it when it has moved so many rows."""
+
 
 def batched(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
     """Cut items into lists of at most `size`."""

@@ -106,3 +106,6 @@ class PostgresqlIndex:
     def remove(self, connection: Connection, keys: Collection[int]) -> None:
         """Delete the anchors of retired rows."""
         connection.execute(delete(intent_anchors).where(intent_anchors.c.intent_key.in_(list(keys))))
+
+    def tidy(self, connection: Connection, *, moved: int) -> None:
+        """Nothing to do: autovacuum does it."""

@@ -58,3 +58,6 @@ class ScanIndex:
 
     def remove(self, connection: Connection, keys: Collection[int]) -> None:
         """Nothing to do."""
+
+    def tidy(self, connection: Connection, *, moved: int) -> None:
+        """Nothing to do."""

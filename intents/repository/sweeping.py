@@ -36,7 +36,10 @@ def sweep(work: Work, *, limit: int) -> SweepResult:
         expired = _bulk(work, "expire", now=now, limit=limit)
         released = _release(work, now=now, limit=limit - expired)
         rearmed = _bulk(work, "rearm", now=now, limit=limit - expired - released)
-        more = released + expired + rearmed >= limit and _anything_due(work, now)
+        moved = released + expired + rearmed
+        if moved:
+            work.index.tidy(work.connection, moved=moved)
+        more = moved >= limit and _anything_due(work, now)
     return SweepResult(expired=expired, rearmed=rearmed, released=released, more=more)
 
 
