@@ -38,6 +38,8 @@ from intents.sqltypes import Key, UtcDateTime
 #: Longest identity part, agent id, turn id and session id.
 ID_CHARS = 512
 _DIGEST = String(64)
+#: The unique index that keeps one live intent of identical wishes.
+TWINS_INDEX = f"uq_{ddl.INTENTS}_live_fingerprint"
 
 
 class Base(DeclarativeBase):
@@ -144,7 +146,7 @@ class StandingIntent(Base):
             name="sender_scope",
         ),
         Index(
-            f"uq_{ddl.INTENTS}_live_fingerprint",
+            TWINS_INDEX,
             "agent_id",
             "fingerprint",
             unique=True,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from intents.cli.errors import CommandError
 from intents.sanitize import clean_line
@@ -33,21 +33,25 @@ def plot(activity: Activity, to: Path, *, agent: str) -> None:
         raise CommandError(f"{to}: the name of a picture ends in {', '.join(FORMATS)}.")
     try:
         # Not pyplot: it would look for a screen and keep figures for ever.
-        from matplotlib.figure import Figure  # noqa: PLC0415 - an extra
+        from matplotlib import dates as untyped  # noqa: PLC0415 - an extra
+        from matplotlib.figure import Figure  # noqa: PLC0415
         from matplotlib.ticker import MaxNLocator  # noqa: PLC0415
     except ImportError:
         raise CommandError('A picture needs Matplotlib: pip install "standing-intents[plot]".') from None
 
+    dates: Any = untyped
     figure = Figure(figsize=(11, 6.5), layout="constrained")
     figure.suptitle(f"Standing intents of {_line(agent)}")
     panels = figure.subplot_mosaic([["days", "days"], ["statuses", "intents"]])
 
     days = panels["days"]
-    days.bar([f"{day:%d %b}" for day in activity.by_day], list(activity.by_day.values()), color=_BAR)
+    days.bar([dates.date2num(day) for day in activity.by_day], list(activity.by_day.values()), color=_BAR)
     days.set_title("Fires a day (UTC)")
     days.set_ylim(0, max(4, *activity.by_day.values()) * 1.1)
     days.yaxis.set_major_locator(MaxNLocator(integer=True))
-    days.xaxis.set_major_locator(MaxNLocator(nbins=10, integer=True))
+    locator = dates.AutoDateLocator()
+    days.xaxis.set_major_locator(locator)
+    days.xaxis.set_major_formatter(dates.ConciseDateFormatter(locator))
 
     statuses = panels["statuses"]
     bars = statuses.barh([status.value for status in activity.by_status], list(activity.by_status.values()), color=_BAR)

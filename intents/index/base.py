@@ -30,6 +30,7 @@ CANDIDATE_COLUMNS = (
     StandingIntent.within,
     StandingIntent.clauses,
     StandingIntent.analyzer_version,
+    StandingIntent.held_turn_key,
 )
 
 #: Rows that one statement names; SQLite of old counts parameters up to 999.

@@ -16,9 +16,9 @@ from sqlalchemy.orm.attributes import set_committed_value
 
 from intents import keys, lifecycle
 from intents.context import Block
-from intents.errors import InvalidIntent, InvalidTrigger
+from intents.errors import ConcurrentUpdate, InvalidIntent, InvalidTrigger
 from intents.index.base import ROWS_PER_QUERY, batched, encode_terms
-from intents.models import StandingIntent
+from intents.models import TWINS_INDEX, StandingIntent
 from intents.policy import actor_name
 from intents.repository import journal
 from intents.repository.reading import as_read
@@ -177,8 +177,7 @@ def _store(work: Work, prepared: Sequence[_Prepared], author: _Author, now: date
             stored = _write_missing(work, prepared, now)
         except IntegrityError:
             # A rival's insert was committed between the look and ours; only dialects without a database lock allow it.
-            # A second look sees it.
-            stored = _write_missing(work, prepared, now)
+            stored = _second_look(work, prepared, now)
         actor = actor_name(author.identity)
         results = []
         for each in prepared:
@@ -190,6 +189,18 @@ def _store(work: Work, prepared: Sequence[_Prepared], author: _Author, now: date
                 advice = (*advice, TWIN)
             results.append(as_read(row, now, advice=advice))
         return results
+
+
+def _second_look(work: Work, prepared: Sequence[_Prepared], now: datetime) -> dict[str, StandingIntent]:
+    try:
+        return _write_missing(work, prepared, now)
+    except IntegrityError as error:
+        if TWINS_INDEX not in str(error.orig):
+            raise
+        # Another rival, or a snapshot that does not move on.
+        raise ConcurrentUpdate(
+            "Another transaction creates identical intents at the same time.", transaction_lost=True
+        ) from error
 
 
 def _write_missing(work: Work, prepared: Sequence[_Prepared], now: datetime) -> dict[str, StandingIntent]:

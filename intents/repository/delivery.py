@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
@@ -12,7 +12,7 @@ from sqlalchemy import bindparam, insert, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from intents import keys
-from intents.errors import InvalidIntent
+from intents.errors import ConcurrentUpdate, InvalidIntent
 from intents.models import IntentFiring, IntentTurn, StandingIntent
 from intents.repository import journal
 from intents.repository.reading import as_read
@@ -143,10 +143,11 @@ def confirm(work: Work, turn: Turn) -> int:
     key = _required_key(work, turn)
     with work.writing():
         now = work.settings.now()
+        rows = lock_intents(work, intent_keys(work, _keys_of(work, key)))
         held = _turn_row(work, key)
         if held is None or held.held_until is None or held.held_until <= now:
             return 0
-        firings = _firings(work, held)
+        firings = _firings(work, held, rows)
         for firing, row in firings:
             if not _settles(work, held, row, now):
                 continue
@@ -165,25 +166,42 @@ def release(work: Work, turn: Turn, *, reason: str | None) -> int:
     """Give the firings of a held turn back; see `IntentService.release`."""
     key = _required_key(work, turn)
     with work.writing():
+        rows = lock_intents(work, intent_keys(work, _keys_of(work, key)))
         held = _turn_row(work, key)
         if held is None or held.delivery != "held":
             return 0
-        firings = _firings(work, held)
+        firings = _firings(work, held, rows)
         _release_turn(work, held, firings, now=work.settings.now(), reason=reason, actor=journal.BY_TURN)
     return len(firings)
 
 
-def release_lapsed(work: Work, turn_key: int, *, now: datetime) -> int:
+def release_lapsed(work: Work, turn_key: int, *, now: datetime, wait: bool = True) -> int:
     """Give back the firings of a turn whose hold nobody settled in time; it may fire again under its id.
+
+    Args:
+        work: the unit of work.
+        turn_key: the turn's row.
+        now: the clock's time.
+        wait: False passes over a turn that somebody else is working on.
 
     Returns:
         How many rows were moved; 0 when somebody settled the turn meanwhile.
     """
     work.flush()
-    held = work.session.get_one(IntentTurn, turn_key, with_for_update=True, populate_existing=True)
-    if held.held_until is None or held.held_until > now:
+    rows = lock_intents(work, intent_keys(work, [turn_key]), wait=wait)
+    held = work.session.scalars(
+        select(IntentTurn).where(IntentTurn.key == turn_key).with_for_update(skip_locked=not wait),
+        execution_options={"populate_existing": True},
+    ).one_or_none()
+    if held is None or held.held_until is None or held.held_until > now:
         return 0
-    return _release_turn(work, held, _firings(work, held), now=now, reason=LAPSED, actor=journal.BY_SWEEP)
+    try:
+        firings = _firings(work, held, rows)
+    except ConcurrentUpdate:
+        if wait:
+            raise
+        return 0
+    return _release_turn(work, held, firings, now=now, reason=LAPSED, actor=journal.BY_SWEEP)
 
 
 def _release_turn(
@@ -240,25 +258,60 @@ def _give_back(
     journal.move(work, row, "release", now=now, actor=actor, turn_id=turn_id, detail=detail, changes=changes)
 
 
-def _firings(work: Work, turn: IntentTurn) -> Sequence[tuple[IntentFiring, StandingIntent]]:
+def intent_keys(work: Work, turn_keys: Collection[int]) -> list[int]:
+    """Return the intents that turns fired and that were not given back, in key order; locks nothing."""
+    if not turn_keys:
+        return []
+    fired = select(IntentFiring.intent_key).where(
+        IntentFiring.turn_key.in_(list(turn_keys)), IntentFiring.released_at.is_(None)
+    )
+    return sorted(set(work.session.scalars(fired)))
+
+
+def lock_intents(work: Work, wanted: Sequence[int], *, wait: bool = True) -> dict[int, StandingIntent]:
+    """Read intents afresh and lock them, in key order.
+
+    Whoever locks a turn locks the intents that it fired first: with one order, no two wait for each other.
+
+    Args:
+        work: the unit of work.
+        wanted: keys.
+        wait: False leaves out what somebody else has locked.
+    """
+    if not wanted:
+        return {}
+    rows = work.session.scalars(
+        select(StandingIntent)
+        .where(StandingIntent.agent_id == work.agent_id, StandingIntent.key.in_(wanted))
+        .order_by(StandingIntent.key)
+        .with_for_update(skip_locked=not wait),
+        execution_options={"populate_existing": True},
+    )
+    return {row.key: row for row in rows}
+
+
+def _keys_of(work: Work, turn_key: str) -> Sequence[int]:
+    return work.session.scalars(
+        select(IntentTurn.key).where(IntentTurn.agent_id == work.agent_id, IntentTurn.turn_key == turn_key)
+    ).all()
+
+
+def _firings(
+    work: Work, turn: IntentTurn, rows: Mapping[int, StandingIntent]
+) -> Sequence[tuple[IntentFiring, StandingIntent]]:
+    """Pair the firings of a locked turn with the intents that were locked before it.
+
+    Raises:
+        ConcurrentUpdate: the turn fired something else between the look at its firings and the lock.
+    """
     firings = work.session.scalars(
         select(IntentFiring)
         .where(IntentFiring.turn_key == turn.key, IntentFiring.released_at.is_(None))
-        .order_by(IntentFiring.intent_key)
+        .order_by(IntentFiring.intent_key),
+        execution_options={"populate_existing": True},
     ).all()
-    rows = {
-        row.key: row
-        for row in work.session.scalars(
-            select(StandingIntent)
-            .where(
-                StandingIntent.agent_id == work.agent_id,
-                StandingIntent.key.in_([firing.intent_key for firing in firings]),
-            )
-            .order_by(StandingIntent.key)
-            .with_for_update(),
-            execution_options={"populate_existing": True},
-        )
-    }
+    if any(firing.intent_key not in rows for firing in firings):
+        raise ConcurrentUpdate("The same turn fired again meanwhile.", transaction_lost=True)
     return [(firing, rows[firing.intent_key]) for firing in firings]
 
 

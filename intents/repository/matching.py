@@ -42,6 +42,7 @@ class Sighting:
     Attributes:
         answer: the whole answer when nothing needs to be written; else None.
         keys: rows whose trigger the turn completes, oldest first.
+        turns: turns whose lapsed holds are given back before anything fires: those of the rows, and the turn's own.
         candidates: how many rows the index proposed.
         truncated: True when the bound on candidates bit.
     """
@@ -49,6 +50,7 @@ class Sighting:
     reading: TurnReading
     answer: Matches | None
     keys: Sequence[int] = ()
+    turns: frozenset[int] = frozenset()
     candidates: int = 0
     truncated: bool = False
 
@@ -92,12 +94,15 @@ def look(work: Work, turn: Turn, *, hold: bool = False, invocation: Invocation |
         if probe.stale:
             found = _with_stale(work, reading, found, now)
             probe = _probe(work, reading)
-        earlier = delivery.answered(work, reading, now) if probe.known else None
+        earlier = None if probe.known is None else delivery.answered(work, reading, now)
     if earlier is not None:
         return Sighting(reading, earlier)
     candidates, truncated = _bounded(found, work.settings.limits.candidates)
-    completed = [row.key for row in candidates if reading.decide(row).fires]
-    sighting = Sighting(reading, None, completed, len(candidates), truncated)
+    completed = [row for row in candidates if reading.decide(row).fires]
+    turns = {row.held_turn_key for row in completed} | {probe.known}
+    sighting = Sighting(
+        reading, None, [row.key for row in completed], frozenset(turns - {None}), len(candidates), truncated
+    )
     return sighting if completed else replace(sighting, answer=sighting.matches())
 
 
@@ -118,11 +123,11 @@ def _probe_statement(versions: int) -> Select[*tuple[Any, ...]]:
     turn = select(IntentTurn.key).where(
         IntentTurn.agent_id == bindparam("agent_id"), IntentTurn.turn_key == bindparam("turn_key")
     )
-    return select(any_stale(versions).label("stale"), turn.exists().label("known"))
+    return select(any_stale(versions).label("stale"), turn.scalar_subquery().label("known"))
 
 
 def _probe(work: Work, reading: TurnReading) -> Row[Any]:
-    """Ask two things at once: whether rows of another analyzer exist, and whether the turn's id is known."""
+    """Ask two things at once: whether rows of another analyzer exist, and which turn has this id already."""
     values = {"turn_key": reading.key, **_stale_values(work)}
     return work.connection.execute(_probe_statement(len(values) - 2), values).one()
 
@@ -163,7 +168,7 @@ def _fire(work: Work, sighting: Sighting, *, hold: bool, invocation: Invocation 
         block = Block(work.settings.limits.context_chars)
         firing = [
             (row, verdict.keyword)
-            for row, verdict in outcomes(_locked_rows(work, sighting.keys), reading, now, block)
+            for row, verdict in outcomes(_locked_rows(work, sighting), reading, now, block)
             if verdict.rule is None and verdict.keyword is not None
         ]
         context = block.text()
@@ -203,13 +208,16 @@ _LOCKED_ROWS = (
 )
 
 
-def _locked_rows(work: Work, chosen: Sequence[int]) -> Sequence[StandingIntent]:
+def _locked_rows(work: Work, sighting: Sighting) -> Sequence[StandingIntent]:
     # Exactly the chosen keys, in key order: FOR UPDATE with LIMIT would pull in another row when a rival fired one.
-    return work.session.scalars(
+    # What the lapsed turns fired besides is locked with them, so that nothing is locked out of order later.
+    chosen = set(sighting.keys)
+    rows = work.session.scalars(
         _LOCKED_ROWS,
-        {"agent_id": work.agent_id, "keys": list(chosen)},
+        {"agent_id": work.agent_id, "keys": sorted(chosen.union(delivery.intent_keys(work, sighting.turns)))},
         execution_options={"populate_existing": True},
     ).all()
+    return [row for row in rows if row.key in chosen]
 
 
 def _fire_row(work: Work, row: StandingIntent, turn: delivery.OpenTurn, *, keyword: str, now: datetime) -> None:

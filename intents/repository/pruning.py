@@ -45,9 +45,10 @@ def prune(work: Work, *, before: datetime, limit: int) -> PruneResult:
             session.execute(delete(IntentFiring).where(IntentFiring.intent_key.in_(gone)))
             session.execute(delete(StandingIntent).where(StandingIntent.key.in_(gone)))
             # A turn is forgotten with the last intent that it fired: until then its id is still answered. One that is
-            # just firing again is locked, and stays.
+            # just firing again is waited for, and stays: who holds it has locked its intents already, and waits for no
+            # other.
             idle = session.scalars(
-                select(IntentTurn.key).where(IntentTurn.key.in_(turns)).with_for_update(skip_locked=True)
+                select(IntentTurn.key).where(IntentTurn.key.in_(turns)).order_by(IntentTurn.key).with_for_update()
             ).all()
             session.execute(
                 delete(IntentTurn).where(

@@ -106,7 +106,9 @@ def activity(work: Work, *, days: int, intents: int) -> Activity:
         by_status=dict.fromkeys(Status, 0) | counted,
         by_day=by_day,
         by_intent=tuple(
-            IntentFires(id=told[key].id, description=told[key].description, fires=fires) for key, fires in most
+            IntentFires(id=told[key].id, description=told[key].description, fires=fires)
+            for key, fires in most
+            if key in told  # a prune may have come between
         ),
         moves=tuple(
             Moves(event=event, from_status=source, to_status=target, count=count)

@@ -84,7 +84,7 @@ def _release(work: Work, *, now: datetime, limit: int) -> int:
         .distinct()
         .limit(limit)
     ).all()
-    return sum(delivery.release_lapsed(work, key, now=now) for key in held_turns if key is not None)
+    return sum(delivery.release_lapsed(work, key, now=now, wait=False) for key in held_turns if key is not None)
 
 
 def _bulk(work: Work, event: str, *, now: datetime, limit: int) -> int:

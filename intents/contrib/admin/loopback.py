@@ -69,6 +69,8 @@ class OneTimeToken(AuthenticationBackend):
         if known is not None and self._session is not None and hmac.compare_digest(str(known), self._session):
             return True
         shown = request.query_params.get("token")
+        if request.method != "GET":  # a program that only probes the address must not use it up
+            return False
         if shown is None or self._token is None or not hmac.compare_digest(shown.encode(), self._token.encode()):
             return False
         self._token = None

@@ -138,6 +138,10 @@ class ExplainPage(BaseView):
             context["errors"] = {"agent": str(error)}
 
 
+#: SQLite refuses far longer patterns with an error.
+_LONGEST_SEARCH: Final = 500
+
+
 def _filters(request: Request) -> Filters:
     asked = request.query_params
     try:
@@ -146,15 +150,18 @@ def _filters(request: Request) -> Filters:
         raise HTTPException(400, "There is no such status.") from None
     try:
         provider, account = map(str, json.loads(asked["channel"])) if asked.get("channel") else ("", "")
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RecursionError):
         raise HTTPException(400, "There is no such channel.") from None
+    text = asked.get("search", "").strip()
+    if len(text) > _LONGEST_SEARCH:
+        raise HTTPException(400, f"Search for {_LONGEST_SEARCH} characters at most.")
     return Filters(
         status=status,
         agent_id=asked.get("agent"),
         provider=provider,
         account_id=account,
         owner=asked.get("owner", "").strip(),
-        text=asked.get("search", "").strip(),
+        text=text,
     )
 
 
