@@ -242,8 +242,8 @@ class IntentService:
     def sweep(self, *, limit: int = 1000) -> SweepResult:
         """Write down what time has decided already: lapsed holds, expiries, ended cooldowns.
 
-        Matching does not need it to be right. Call it from a heartbeat or a cron job, again while ``more``: on SQLite it
-        also merges a part of the full-text index, which retired rows make slower until then.
+        Matching is right without it. Call it from a heartbeat or a cron job, again while ``more``: on SQLite it also
+        merges a part of the full-text index, which retired rows make slower until then.
 
         Args:
             limit: most rows to move in this call.
