@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 PLOTS_EXTRA = "Pictures need matplotlib: pip install 'standing-intents[bench]'."
 
@@ -136,6 +136,26 @@ All figures: [figures.json](figures.json).
 """
 
 
+#: What the profiles say of the goals that are usually missed.
+REASONS: Final = """
+### Why goals are missed
+
+- **Beside bare `sqlite3`.** Analysing the text, a session and the layers of SQLAlchemy cost about the same at every
+  size, which is much beside a query of a few hundred microseconds. The ratio falls as the database grows.
+- **Growth.** FTS5 looks each word up in every segment of its index. These databases were loaded in bulk and never
+  swept, and a sweep is what merges segments: 100,000 rows, half of them retired, answered in 5.8 ms before and in
+  0.2 ms after merging. Half a million rows that were retired in one statement show the worst of it: row and removal
+  stay side by side in a common scope until they are merged. Sweeps merge a part each time they move rows.
+- **Long turns.** Every different word, and every pair of neighbours that could be one compound, is a term to look
+  up.
+- **`ANALYZE` on a SQLite with STAT4** makes FTS5 plan every look-up anew: do not run a whole one.
+- **Creating.** Compiling a keyword, pydantic and the guards of the lifecycle take most of the time of an intent;
+  bare `INSERT` statements into these indexes stay below 10,000 a second here too.
+- **Sweeping.** The bare statements are hardly faster: each row that expires is rewritten, leaves five indexes and
+  the full-text table, and passes the triggers that guard it.
+"""
+
+
 def write_page(folder: Path, sections: Sequence[Section], everything: Mapping[str, Any]) -> None:
     """Write the page, its pictures and the figures into a folder of the documentation."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -145,6 +165,7 @@ def write_page(folder: Path, sections: Sequence[Section], everything: Mapping[st
     goals = [goal for section in sections for goal in section.goals]
     if goals:
         parts.append("## Goals\n\n" + goals_table(goals))
+        parts.append(REASONS.strip())
     for section in sections:
         parts.append(f"## {section.title}\n\n{section.text}")
         parts += [f"![{chart.title}]({chart.name}.svg)" for chart in section.charts]
