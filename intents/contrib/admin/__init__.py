@@ -14,7 +14,7 @@ try:
     import sqladmin as _sqladmin  # noqa: F401
 except ImportError as error:
     raise ImportError(
-        f'intents.contrib.admin needs SQLAdmin: pip install "standing-intents[admin]" ({error})'
+        f'intents.contrib.admin needs SQLAdmin and what it imports ({error}): pip install "standing-intents[admin]"'
     ) from error
 
 from intents.contrib.admin.app import create_admin
