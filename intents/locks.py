@@ -8,9 +8,11 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import Engine, false, text, update
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.orm.exc import StaleDataError
 
@@ -101,6 +103,20 @@ def _lock_timeout(connection: Connection, wait: float, *, restore: bool) -> Iter
             # A transaction that failed refuses this, and undoes the setting when it is rolled back.
             with suppress(DBAPIError):
                 connection.execute(_SET_LOCK_TIMEOUT, {"bound": f"{before}ms"})
+
+
+@cache
+def claim_turn_statement(dialect: str) -> Any:
+    """An insert of a turn's row that returns its key, and nothing where the turn's id is there already.
+
+    Two processes with one id meet at it: the second waits for the first, and then returns nothing.
+    """
+    insert_of: Any = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}[dialect]
+    return (
+        insert_of(IntentTurn)
+        .on_conflict_do_nothing(index_elements=[IntentTurn.agent_id, IntentTurn.turn_key])
+        .returning(IntentTurn.key)
+    )
 
 
 class Patience:

@@ -9,9 +9,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import bindparam, insert, select
-from sqlalchemy.dialects import postgresql, sqlite
 
-from intents import keys
+from intents import keys, locks
 from intents.errors import ConcurrentUpdate, InvalidIntent
 from intents.models import IntentFiring, IntentTurn, StandingIntent
 from intents.repository import journal
@@ -80,16 +79,6 @@ def answered(work: Work, reading: TurnReading, now: datetime) -> Matches | None:
     )
 
 
-@cache
-def _claim_statement(dialect: str) -> Any:
-    insert_of: Any = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}[dialect]
-    return (
-        insert_of(IntentTurn)
-        .on_conflict_do_nothing(index_elements=[IntentTurn.agent_id, IntentTurn.turn_key])
-        .returning(IntentTurn.key)
-    )
-
-
 def open_turn(work: Work, reading: TurnReading, *, context: str, hold: bool, now: datetime) -> OpenTurn | None:
     """Write the turn's row before it fires, so that two processes with one turn id meet here.
 
@@ -105,8 +94,9 @@ def open_turn(work: Work, reading: TurnReading, *, context: str, hold: bool, now
         "matched_at": now,
     }
     new = {"agent_id": work.agent_id, "turn_key": reading.key, "turn_id": turn.id, "session_id": turn.session_id}
-    statement = _claim_statement(work.connection.dialect.name)
-    key = work.connection.execute(statement, {**new, "sent_at": turn.at, **state}).scalar()
+    key = work.connection.execute(
+        locks.claim_turn_statement(work.connection.dialect.name), {**new, "sent_at": turn.at, **state}
+    ).scalar()
     if key is not None:
         return OpenTurn(key, turn.id, held_until)
     assert reading.key is not None  # noqa: S101 - a turn without an id meets no other
@@ -143,7 +133,7 @@ def confirm(work: Work, turn: Turn) -> int:
     key = _required_key(work, turn)
     with work.writing():
         now = work.settings.now()
-        rows = lock_intents(work, intent_keys(work, _keys_of(work, key)))
+        rows = work.locked_intents(intent_keys(work, _keys_of(work, key)))
         held = _turn_row(work, key)
         if held is None or held.held_until is None or held.held_until <= now:
             return 0
@@ -166,7 +156,7 @@ def release(work: Work, turn: Turn, *, reason: str | None) -> int:
     """Give the firings of a held turn back; see `IntentService.release`."""
     key = _required_key(work, turn)
     with work.writing():
-        rows = lock_intents(work, intent_keys(work, _keys_of(work, key)))
+        rows = work.locked_intents(intent_keys(work, _keys_of(work, key)))
         held = _turn_row(work, key)
         if held is None or held.delivery != "held":
             return 0
@@ -188,7 +178,7 @@ def release_lapsed(work: Work, turn_key: int, *, now: datetime, wait: bool = Tru
         How many rows were moved; 0 when somebody settled the turn meanwhile.
     """
     work.flush()
-    rows = lock_intents(work, intent_keys(work, [turn_key]), wait=wait)
+    rows = work.locked_intents(intent_keys(work, [turn_key]), wait=wait)
     held = work.session.scalars(
         select(IntentTurn).where(IntentTurn.key == turn_key).with_for_update(skip_locked=not wait),
         execution_options={"populate_existing": True},
@@ -266,28 +256,6 @@ def intent_keys(work: Work, turn_keys: Collection[int]) -> list[int]:
         IntentFiring.turn_key.in_(list(turn_keys)), IntentFiring.released_at.is_(None)
     )
     return sorted(set(work.session.scalars(fired)))
-
-
-def lock_intents(work: Work, wanted: Sequence[int], *, wait: bool = True) -> dict[int, StandingIntent]:
-    """Read intents afresh and lock them, in key order.
-
-    Whoever locks a turn locks the intents that it fired first: with one order, no two wait for each other.
-
-    Args:
-        work: the unit of work.
-        wanted: keys.
-        wait: False leaves out what somebody else has locked.
-    """
-    if not wanted:
-        return {}
-    rows = work.session.scalars(
-        select(StandingIntent)
-        .where(StandingIntent.agent_id == work.agent_id, StandingIntent.key.in_(wanted))
-        .order_by(StandingIntent.key)
-        .with_for_update(skip_locked=not wait),
-        execution_options={"populate_existing": True},
-    )
-    return {row.key: row for row in rows}
 
 
 def _keys_of(work: Work, turn_key: str) -> Sequence[int]:

@@ -200,24 +200,12 @@ def _fire(work: Work, sighting: Sighting, *, hold: bool, invocation: Invocation 
     return sighting.matches()
 
 
-_LOCKED_ROWS = (
-    select(StandingIntent)
-    .where(StandingIntent.agent_id == bindparam("agent_id"), StandingIntent.key.in_(bindparam("keys", expanding=True)))
-    .order_by(StandingIntent.key)
-    .with_for_update()
-)
-
-
 def _locked_rows(work: Work, sighting: Sighting) -> Sequence[StandingIntent]:
-    # Exactly the chosen keys, in key order: FOR UPDATE with LIMIT would pull in another row when a rival fired one.
-    # What the lapsed turns fired besides is locked with them, so that nothing is locked out of order later.
+    # Exactly the chosen keys: FOR UPDATE with LIMIT would pull in another row when a rival fired one. What the lapsed
+    # turns fired besides is locked with them, so that nothing is locked out of order later.
     chosen = set(sighting.keys)
-    rows = work.session.scalars(
-        _LOCKED_ROWS,
-        {"agent_id": work.agent_id, "keys": sorted(chosen.union(delivery.intent_keys(work, sighting.turns)))},
-        execution_options={"populate_existing": True},
-    ).all()
-    return [row for row in rows if row.key in chosen]
+    rows = work.locked_intents(sorted(chosen.union(delivery.intent_keys(work, sighting.turns))))
+    return [row for key, row in rows.items() if key in chosen]
 
 
 def _fire_row(work: Work, row: StandingIntent, turn: delivery.OpenTurn, *, keyword: str, now: datetime) -> None:

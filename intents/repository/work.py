@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import insert, select
+from sqlalchemy import bindparam, insert, select
 
 from intents import locks
 from intents.errors import IntentNotFound, InvalidIntent
@@ -27,6 +28,19 @@ BATCH = 20_000
 
 
 _WRITE_LOG = insert(IntentEvent)
+
+
+@cache
+def _locked_statement(wait: bool) -> Any:
+    return (
+        select(StandingIntent)
+        .where(
+            StandingIntent.agent_id == bindparam("agent_id"),
+            StandingIntent.key.in_(bindparam("keys", expanding=True)),
+        )
+        .order_by(StandingIntent.key)
+        .with_for_update(skip_locked=not wait)
+    )
 
 
 class Undo(Exception):
@@ -147,3 +161,21 @@ class Work:
         if row is None:
             raise IntentNotFound(intent_id)
         return row
+
+    def locked_intents(self, wanted: Sequence[int], *, wait: bool = True) -> dict[int, StandingIntent]:
+        """Read the agent's intents of these keys afresh and lock them, in key order.
+
+        Whoever locks a turn locks the intents that it fired first: with one order, no two wait for each other.
+
+        Args:
+            wanted: keys of rows.
+            wait: False leaves out what somebody else has locked.
+        """
+        if not wanted:
+            return {}
+        rows = self.session.scalars(
+            _locked_statement(wait),
+            {"agent_id": self.agent_id, "keys": list(wanted)},
+            execution_options={"populate_existing": True},
+        )
+        return {row.key: row for row in rows}

@@ -176,7 +176,18 @@ def test_the_filters_offer_what_there_is_and_keep_what_was_asked(pages: Pages) -
     assert 'value="&lt;b&gt;"' in text
 
 
-@pytest.mark.parametrize("query", ["status=asleep", "channel=x", "channel=[1]", "channel=5", "page=x"])
+NONSENSE = {
+    "status": "status=asleep",
+    "channel": "channel=x",
+    "channel of one part": "channel=[1]",
+    "channel of a number": "channel=5",
+    "channel nested without end": f"channel={'[' * 1200}",
+    "page": "page=x",
+    "search longer than a pattern may be": f"search={'a' * 501}",
+}
+
+
+@pytest.mark.parametrize("query", NONSENSE.values(), ids=NONSENSE)
 def test_nonsense_is_refused(pages: Pages, query: str) -> None:
     assert pages.get(f"/intents/list?{query}").status_code == 400
 

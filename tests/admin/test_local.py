@@ -40,6 +40,8 @@ def test_the_token_opens_once(client: TestClient, backend: loopback.OneTimeToken
     for wrong in ("", "?token=", "?token=guess", "?token=é", f"?token={token[:-1]}"):
         answer = client.get(f"/{wrong}", follow_redirects=False)
         assert answer.headers["location"].endswith("/login")
+    client.head(f"/?token={token}")
+    assert backend.token == token, "a program that only probes the address does not use it up"
     opened = client.get(f"/?token={token}")
     assert opened.status_code == 200
     assert backend.token is None

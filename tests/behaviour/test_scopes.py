@@ -184,7 +184,7 @@ def test_the_owner_list_admits_whom_it_names(entry: str, allowed: Identity, refu
     "entry",
     [
         *("*", "", ":", "slack", "slack:", "slack: ", ":U1", "*:U1", "*:*", "/work:U1", "slack/:U1", "U1@slack"),
-        *("slack/*:U1", "slack/*:*", "slack/ * :U1", "slack/wo*:U1", "sl*:U1", "slack/work/*:U1"),
+        *("slack/*:U1", "slack/*:*", "slack/ * :U1", "slack/wo*:U1", "sl*:U1", "slack/team/*:U1"),
         *("slack: *", "slack:* ", "slack:**", "slack:U*", "slack:*@example.org", "slack:\t*"),
         *("slack: U1", "slack:U1 ", "slack/ work:U1", "slack/work :U1", "slack/ :U1"),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from datetime import date, timedelta
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -11,8 +12,10 @@ import pytest
 from sqlalchemy import create_engine
 from sqlalchemy.orm import sessionmaker
 
-from intents import Admin, IntentCreate, IntentService, OwnerPolicy, Turn, upgrade
+from intents import Admin, IntentCreate, IntentService, OwnerPolicy, Status, Turn, upgrade
 from intents import diagram as diagrams
+from intents.cli.plot import plot
+from intents.schemas import Activity
 from tests.cli.conftest import OWNER, Run
 
 
@@ -115,3 +118,18 @@ def test_without_matplotlib_the_remedy_is_named(run: Run, counted: str, monkeypa
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     result = run("stats", "-d", counted, "--plot", "fires.svg")
     assert "standing-intents[plot]" in result.error
+
+
+def test_the_same_day_of_two_years_is_two_bars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from matplotlib.figure import Figure
+
+    bars: list[float] = []
+
+    def look(figure: Figure, *_: object, **__: object) -> None:
+        bars.extend(round(bar.get_x(), 3) for bar in figure.axes[0].patches)
+
+    monkeypatch.setattr(Figure, "savefig", look)
+    days = [date(2025, 6, 1) + timedelta(days=number) for number in range(400)]
+    activity = Activity(by_status=dict.fromkeys(Status, 0), by_day=dict.fromkeys(days, 1), by_intent=(), moves=())
+    plot(activity, tmp_path / "fires.png", agent="main")
+    assert len(set(bars)) == 400

@@ -185,7 +185,7 @@ class SideBySide(RuleBasedStateMachine):
 
     # How the library is reached; the host's variant overrides these.
 
-    def library(self, agent: int) -> Any:
+    def reached(self, agent: int) -> Any:
         return self.services[agent]
 
     def reading(self) -> Any:
@@ -215,7 +215,7 @@ class SideBySide(RuleBasedStateMachine):
 
     def service_of(self, intent_id: str) -> Any:
         known = [intent.agent for intent in self.model.intents if intent.id == intent_id]
-        return self.library(self.agents.index(known[0]) if known else 0)
+        return self.reached(self.agents.index(known[0]) if known else 0)
 
     def same_intent(self, expected: Intent, actual: IntentRead) -> None:
         assert (actual.id, actual.agent_id, actual.description) == (expected.id, expected.agent, expected.description)
@@ -296,7 +296,7 @@ class SideBySide(RuleBasedStateMachine):
         )
         expected, actual = self.same(
             lambda: self.model.create(wished, armed=armed),
-            lambda: self.library(agent).create(draft, by=identity(by), turn_id=turn_id),
+            lambda: self.reached(agent).create(draft, by=identity(by), turn_id=turn_id),
         )
         if expected is not None:
             expected.id = expected.id or actual.id
@@ -331,7 +331,7 @@ class SideBySide(RuleBasedStateMachine):
         agent, who, turn_id = sent
         expected, actual = self.same(
             lambda: self.model.match(self.agents[agent], who, said, turn_id=turn_id, kind=kind, hold=hold),
-            lambda: self.library(agent).match(
+            lambda: self.reached(agent).match(
                 Turn(text=said, identity=identity(who), id=turn_id, kind=kind), hold=hold
             ),
         )
@@ -354,13 +354,13 @@ class SideBySide(RuleBasedStateMachine):
         turn = Turn(text="", identity=identity(who), id=turn_id)
         if how == "confirm":
             expected, actual = self.same(
-                lambda: self.model.confirm(self.agents[agent], who, turn_id), lambda: self.library(agent).confirm(turn)
+                lambda: self.model.confirm(self.agents[agent], who, turn_id), lambda: self.reached(agent).confirm(turn)
             )
         else:
             reason = "suppressed" if how == "release with a reason" else None
             expected, actual = self.same(
                 lambda: self.model.release(self.agents[agent], who, turn_id, reason),
-                lambda: self.library(agent).release(turn, reason=reason),
+                lambda: self.reached(agent).release(turn, reason=reason),
             )
         assert actual == expected
         self.happened["confirmed" if how == "confirm" else "released"] += bool(expected)
@@ -379,12 +379,12 @@ class SideBySide(RuleBasedStateMachine):
 
     def look(self, agent: int, what: str | None) -> None:
         if what == "sweep":
-            swept = self.library(agent).sweep()
+            swept = self.reached(agent).sweep()
             assert (swept.expired, swept.rearmed, swept.released) == self.model.sweep(self.agents[agent])
             assert not swept.more
             return
         status, live = (None, True) if what == "live" else (what, False)
-        listed = self.library(agent).list(status=status, live=live, limit=1000)
+        listed = self.reached(agent).list(status=status, live=live, limit=1000)
         expected = self.model.list(self.agents[agent], status, live=live)
         assert [intent.id for intent in listed] == [intent.id for intent in expected]
         for mine, theirs in zip(expected, listed, strict=True):
@@ -454,7 +454,7 @@ class InAHostsTransaction(SideBySide):
         super().begin(dice)
         self.transaction_ends(commits=True)
 
-    def library(self, agent: int) -> Any:
+    def reached(self, agent: int) -> Any:
         return self.services[agent].using(self.session)
 
     def reading(self) -> Any:
