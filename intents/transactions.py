@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 from intents import locks
 from intents.errors import ConcurrentUpdate, InvocationExpired
 from intents.repository import IntentRepository
-from intents.repository.matching import skipped
+from intents.repository.matching import lock_wait, skipped
 from intents.schemas import Matches, Turn
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def read(session: Session, settings: Settings, work: Callable[[IntentRepository]
         ConcurrentUpdate: the host's engine takes the write lock even to read, and it was not free in time.
     """
     with locks.patience(_own(session)) as patience:
-        patience.bound(_wait(settings, None))
+        patience.bound(lock_wait(settings, None))
         return work(IntentRepository._of(session, settings, owns_transaction=True))
 
 
@@ -44,7 +44,7 @@ def look(session: Session, settings: Settings, work: Callable[[Session], Result]
         ConcurrentUpdate: see `read`.
     """
     with locks.patience(session) as patience:
-        patience.bound(_wait(settings, None))
+        patience.bound(lock_wait(settings, None))
         return work(session)
 
 
@@ -54,11 +54,11 @@ def write(session: Session, settings: Settings, work: Callable[[IntentRepository
     Raises:
         ConcurrentUpdate: the race was still lost after `Limits.lock_wait`.
     """
-    give_up = time.monotonic() + _wait(settings, None)
+    give_up = time.monotonic() + lock_wait(settings, None)
     with locks.patience(_own(session)) as patience:
         while True:
             try:
-                patience.bound(_wait(settings, None))
+                patience.bound(lock_wait(settings, None))
                 result = work(IntentRepository._of(session, settings, owns_transaction=True))
                 with locks.named_errors():
                     session.commit()
@@ -75,7 +75,7 @@ def write(session: Session, settings: Settings, work: Callable[[IntentRepository
 
 def match(session: Session, settings: Settings, turn: Turn, *, invocation: Invocation | None, hold: bool) -> Matches:
     """Look, and on a hit fire and commit; a turn that comes too late or meets a lock is skipped and spends nothing."""
-    give_up = time.monotonic() + _wait(settings, None)
+    give_up = time.monotonic() + lock_wait(settings, None)
     with locks.patience(_own(session)) as patience:
         attempt = _Attempt(session, settings, patience, turn, invocation, hold)
         while True:
@@ -125,17 +125,10 @@ class _Attempt:
         return matches
 
     def _bound(self) -> None:
-        self.patience.bound(_wait(self.settings, self.invocation))
+        self.patience.bound(lock_wait(self.settings, self.invocation))
 
 
 def _own(session: Session) -> Session:
     # A host's factory may leave it to the host to begin; here nobody else would.
     session.autobegin = True
     return session
-
-
-def _wait(settings: Settings, invocation: Invocation | None) -> float:
-    """Seconds to wait for a lock: the limit, or what the invocation has left."""
-    limit = settings.limits.lock_wait.total_seconds()
-    remaining = None if invocation is None else invocation.remaining()
-    return limit if remaining is None else min(limit, remaining)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from intents.invocation import Invocation
     from intents.repository.work import Work
+    from intents.settings import Settings
 
 log = logging.getLogger(__name__)
 
@@ -161,7 +162,7 @@ def fire(work: Work, sighting: Sighting, *, hold: bool, invocation: Invocation |
 
 def _fire(work: Work, sighting: Sighting, *, hold: bool, invocation: Invocation | None) -> Matches:
     reading = sighting.reading
-    with work.writing(wait=lock_wait(work, invocation)):
+    with work.writing(wait=lock_wait(work.settings, invocation)):
         if invocation is not None:
             invocation.assert_active()
         now = work.settings.now()
@@ -229,9 +230,9 @@ def _fire_row(work: Work, row: StandingIntent, turn: delivery.OpenTurn, *, keywo
         move("complete")
 
 
-def lock_wait(work: Work, invocation: Invocation | None) -> float:
+def lock_wait(settings: Settings, invocation: Invocation | None) -> float:
     """Seconds to wait for a lock: the limit, or what the invocation has left."""
-    limit = work.settings.limits.lock_wait.total_seconds()
+    limit = settings.limits.lock_wait.total_seconds()
     remaining = None if invocation is None else invocation.remaining()
     return limit if remaining is None else min(limit, remaining)
 
