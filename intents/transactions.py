@@ -108,10 +108,10 @@ class _Attempt:
         repository = IntentRepository._of(self.session, self.settings, owns_transaction=True)
         self._bound()
         sighting = repository._look(self.turn, invocation=self.invocation, hold=self.hold)
-        # The read transaction ends before the lock is taken: a snapshot could not be written from.
-        self.session.rollback()
         if sighting.answer is not None:
             return sighting.answer
+        # The read transaction ends before the lock is taken: a snapshot could not be written from.
+        self.session.rollback()
         self._bound()
         matches = repository._fire(sighting, invocation=self.invocation, hold=self.hold)
         if not matches or matches.duplicate:

@@ -93,6 +93,7 @@ _MIXED: Final = regex.compile(
     regex.V1 | regex.X,
 )
 
+_WORD: Final = Kind.WORD  # to look up a member of an enumeration costs more than anything else in the loop
 _GAPS: Final = {
     "": Gap.NONE,
     " ": Gap.SPACE,
@@ -116,21 +117,22 @@ def tokenise(folded: str) -> list[Token]:
     tokens: list[Token] = []
     end = 0
     for found in pattern.finditer(folded):
-        start, before = found.start(), end
+        before = end
+        start, end = found.span()
         between = folded[before:start]
         gap = _GAPS.get(between) or (Gap.SPACE if between.isspace() else Gap.BREAK)
-        end = found.end()
+        kind, plain = _WORD, ""
         group = found.lastindex
-        kind, plain = Kind.WORD, ""
-        if group == 5:
-            kind = Kind.RUN
-        elif group == 6:
-            kind = Kind.EMOJI
-        elif group == 4:
-            # "alice++" is first of all about alice; only for one letter ("c++") is the symbol the whole name.
-            plain = found[3]
-        elif group == 2:
-            plain = found[2][1:]
+        if group != 3:
+            if group == 5:
+                kind = Kind.RUN
+            elif group == 6:
+                kind = Kind.EMOJI
+            elif group == 4:
+                # "alice++" is first of all about alice; only for one letter ("c++") is the symbol the whole name.
+                plain = found[3]
+            elif group == 2:
+                plain = found[2][1:]
         tokens.append(Token(found[0], kind, start, end, gap if before else Gap.BREAK, plain))
     return tokens
 

@@ -111,6 +111,5 @@ def variants(language: str, word: str) -> Iterator[str]:
     if irregular is not None:
         yield irregular
     for pattern, replacement in _RULES.get(language, ()):
-        base, count = pattern.subn(replacement, word)
-        if count:
-            yield base
+        if pattern.search(word):
+            yield pattern.sub(replacement, word)

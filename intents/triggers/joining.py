@@ -6,11 +6,17 @@ Triggers and messages follow the same rules, so that ``roll-back``, ``rollback``
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from intents.text import Analyzer, Gap, Kind, Token
 from intents.text.languages import ELISIONS, POSSESSIVE, STEMMERS, SUFFIX_AFTER_APOSTROPHE
 from intents.text.stemming import LONGEST
+
+# To look up a member of an enumeration costs more than the rest of a loop over many tokens.
+_WORD: Final = Kind.WORD
+_SPACE: Final = Gap.SPACE
+_APOSTROPHE: Final = Gap.APOSTROPHE
 
 LONGEST_COMPOUND: Final = 8
 """Most parts of a compound that are joined into one word."""
@@ -29,7 +35,7 @@ def drop_affixes(tokens: list[Token], language: str) -> list[Token]:
     elided = ELISIONS.get(language, frozenset())
     possessive = language in POSSESSIVE
     suffix = language in SUFFIX_AFTER_APOSTROPHE
-    if not (elided or possessive or suffix):
+    if not (elided or possessive or suffix) or all(token.gap is not _APOSTROPHE for token in tokens):
         return tokens
     kept: list[Token] = []
     dropped = False
@@ -88,11 +94,9 @@ def joined_words(tokens: Sequence[Token]) -> Iterator[Joined]:
         tokens: tokens of one text, from `drop_affixes`.
     """
     chain = 0  # index at which the chain of tightly joined words that ends here began
-    for index in range(1, len(tokens)):
-        token = tokens[index]
+    for index, (left, token) in enumerate(pairwise(tokens), start=1):
         gap = token.gap
-        left = tokens[index - 1]
-        if gap < Gap.SPACE or token.kind is not Kind.WORD or left.kind is not Kind.WORD:
+        if gap < _SPACE or token.kind is not _WORD or left.kind is not _WORD:
             chain = index
             continue
         a, b = left.plain or left.text, token.plain or token.text
@@ -100,7 +104,7 @@ def joined_words(tokens: Sequence[Token]) -> Iterator[Joined]:
             chain = index
             continue
         numbers = a[-1].isdigit() and b[0].isdigit()
-        if gap is Gap.SPACE:
+        if gap is _SPACE:
             chain = index
             if not numbers and (len(a) > 1 or a.isdigit()) and (len(b) > 1 or b.isdigit()):
                 yield Joined(index - 1, index, a, b, True)
@@ -125,12 +129,23 @@ def _ends_chain(tokens: Sequence[Token], index: int) -> bool:
 def is_compound(joined: Joined, language: str, analyzer: Analyzer) -> bool:
     """Tell whether joined words count as one in a language.
 
-    Loosely joined ones do not if the first is a function word ("a ward" is not *award*), and in a language without a
-    list of function words.
-
     Args:
         joined: from `joined_words`.
         language: code of the language.
         analyzer: knows its function words.
     """
-    return not joined.loose or (language in STEMMERS and not analyzer.is_stop_word(joined.left, language))
+    return not joined.loose or joins_loosely(joined.left, language, analyzer)
+
+
+def joins_loosely(left: str, language: str, analyzer: Analyzer) -> bool:
+    """Tell whether a word and the one behind it, with only a space between them, count as one in a language.
+
+    They do not if the first is a function word ("a ward" is not *award*), and in a language without a list of function
+    words.
+
+    Args:
+        left: the first of the two.
+        language: code of the language.
+        analyzer: knows its function words.
+    """
+    return language in STEMMERS and not analyzer.is_stop_word(left, language)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from intents.text import Analyzer, Kind, Token, fold, tokenise
+from intents.text.fold import strip_accents
 from intents.text.languages import STEMMERS, UNDETERMINED
 from intents.text.tokens import clusters
-from intents.triggers.joining import Joined, drop_affixes, is_compound, joined_words
+from intents.triggers.joining import Joined, drop_affixes, is_compound, joined_words, joins_loosely
 from intents.triggers.runs import Runs
 
 Spans = Mapping[int, Iterable[int]]
@@ -29,10 +30,11 @@ class AnalysedTurn:
         self._reading = _Reading(tokenise(fold(text)))
         self._runs = Runs(self._reading.tokens)
         self._views: dict[str, View] = {}
-        terms = set(self._runs.terms)
-        for language in (*analyzer.languages, UNDETERMINED):
-            terms |= self.view(language).terms
-        self.terms: frozenset[str] = frozenset(terms)
+        views = [self.view(language) for language in analyzer.languages]
+        if all(view.tokens is not self._reading.tokens for view in views):
+            # Words as written are among their forms in every language; but each language dropped some of these.
+            views.append(self.view(UNDETERMINED))
+        self.terms: frozenset[str] = frozenset(self._runs.terms).union(*(view.terms for view in views))
 
     def view(self, language: str) -> View:
         """Return the message as one language sees it.
@@ -68,33 +70,44 @@ class _Reading:
         self.words = {token.text for token in tokens if token.kind is not Kind.RUN}
         self.words.update(token.plain for token in tokens if token.plain)
         self.compounds: set[str] = set()
-        self.pairs: dict[tuple[str, str], Joined] = {}
+        self.pairs: set[tuple[str, str]] = set()
         for joined in joined_words(tokens):
             if joined.loose:
-                self.pairs[joined.left, joined.right] = joined
+                self.pairs.add((joined.left, joined.right))
             else:
                 self.compounds.add(joined.word)
+
+
+def _loose_forms(left: str, forms: Iterable[str]) -> list[str]:
+    """Return the forms of a loose compound, given those of its last word.
+
+    Every pair of neighbouring words is one, and stemming them all would cost as much as stemming all words over again:
+    the stem of the second word behind the first one says the same.
+    """
+    plain = strip_accents(left)
+    return [plain + form for form in forms]
 
 
 class View:
     """A message as one language sees it.
 
     Attributes:
+        tokens: what the language leaves of the message.
         terms: the index terms of its words and emoji.
     """
 
     def __init__(self, reading: _Reading, runs: Runs, language: str, analyzer: Analyzer) -> None:
-        self._tokens = reading.tokens
+        self.tokens = reading.tokens
         self._runs = runs
         self._language = language
         self._analyzer = analyzer
         self._spans: dict[str, dict[int, set[int]]] | None = None
         self._run_starts: dict[int, int] = {}
-        terms = analyzer.forms_of(reading.words, language)
-        terms |= analyzer.forms_of(reading.compounds, language)
-        for joined in reading.pairs.values():
-            if is_compound(joined, language, analyzer):
-                terms.update(self._forms(joined))
+        forms = {word: analyzer.forms(word, language) for word in reading.words}
+        terms = analyzer.forms_of(reading.compounds, language).union(*forms.values())
+        for left, right in reading.pairs:
+            if joins_loosely(left, language, analyzer):
+                terms.update(_loose_forms(left, forms[right]))
         self.terms = terms
 
     def has_run(self, run: str) -> bool:
@@ -114,15 +127,10 @@ class View:
         return spans
 
     def _forms(self, joined: Joined) -> Iterable[str]:
-        """Return the forms of a compound.
-
-        Every pair of neighbouring words is a loose one, and stemming them all would cost as much as stemming all words
-        over again: the stem of the second word behind the first one says the same.
-        """
+        """Return the forms of a compound."""
         if not joined.loose:
             return self._analyzer.forms(joined.word, self._language)
-        (left,) = self._analyzer.forms(joined.left, UNDETERMINED)
-        return [left + form for form in self._analyzer.forms(joined.right, self._language)]
+        return _loose_forms(joined.left, self._analyzer.forms(joined.right, self._language))
 
     def _position_of(self, index: int) -> int:
         """Return the position of the character at an index of the runs' string."""
@@ -141,7 +149,7 @@ class View:
 
         begins: list[int] = []
         position = 0
-        for token in self._tokens:
+        for token in self.tokens:
             begins.append(position)
             if token.kind is Kind.RUN:
                 self._run_starts[token.start] = position
@@ -151,7 +159,7 @@ class View:
             add(self._analyzer.forms(token.text, self._language), begins[-1], position)
             if token.plain:
                 add(self._analyzer.forms(token.plain, self._language), begins[-1], position)
-        for joined in joined_words(self._tokens):
+        for joined in joined_words(self.tokens):
             if is_compound(joined, self._language, self._analyzer):
                 add(self._forms(joined), begins[joined.first], begins[joined.last] + 1)
         self._spans = spans
