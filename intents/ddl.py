@@ -32,6 +32,8 @@ TUNE_FTS: Final = tuple(
 )
 #: Merges segments of the index, as many pages as are asked for.
 MERGE_FTS: Final = f"INSERT INTO {FTS} ({FTS}, rank) VALUES ('merge', :pages)"
+#: The pages of each segment; FTS5 keeps a line for each page there.
+FTS_SEGMENTS: Final = f"SELECT count(*) FROM {FTS}_idx GROUP BY segid"
 DROP_FTS: Final = f"DROP TABLE IF EXISTS {FTS}"
 
 

@@ -73,7 +73,7 @@ class Prefilter(Protocol):
         """Take retired rows out of the index, where the database does not do it by itself."""
 
     def tidy(self, connection: Connection, *, moved: int) -> None:
-        """Do a bounded part of the index's own housekeeping; a sweep calls it when it has moved so many rows."""
+        """Do a bounded part of the index's own housekeeping, after so many rows were written at once."""
 
 
 def batched(items: Iterable[Item], size: int) -> Iterator[list[Item]]:

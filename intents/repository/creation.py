@@ -233,6 +233,8 @@ def _insert(work: Work, rows: Sequence[StandingIntent]) -> None:
             for key, intent_id in work.connection.execute(_KEYS, {"ids": ids}):
                 by_id[intent_id].key = key
     work.index.add(work.connection, rows)
+    if len(rows) > 1:
+        work.index.tidy(work.connection, moved=len(rows))
 
 
 def _source(by: Identity, turn_id: str | None, session_id: str | None) -> Turn:

@@ -41,6 +41,8 @@ def reindex(work: Work, *, after: int | None, limit: int) -> ReindexResult:
                 renewed += 1
             else:
                 kept += 1
+        if renewed:
+            work.index.tidy(work.connection, moved=renewed)
         last = rows[:limit][-1].key if rows else after
     return ReindexResult(renewed=renewed, kept=kept, after=last, more=len(rows) > limit)
 

@@ -73,6 +73,8 @@ def test_a_sweep_reads_only_what_is_due(service: IntentService, engine: Engine, 
     assert (swept.expired, swept.rearmed) == (1, 1)
     assert service.get(expiring.id).status == "expired"
     reads: list[tuple[str, Any]] = [(sql, values) for sql, values in seen if sql.startswith("SELECT")]
+    # The upkeep of the full-text index asks how large its segments are, in pages.
+    reads = [(sql, values) for sql, values in reads if "total_changes" not in sql and "segid" not in sql]
     assert len(reads) >= 4
     with engine.connect() as connection:
         for sql, values in reads:

@@ -14,7 +14,6 @@ from tests.behaviour.support import (
     DAY,
     HOUR,
     MOMENT,
-    ON_FILE,
     OWNER,
     START,
     Clock,
@@ -203,28 +202,3 @@ def test_a_sweep_moves_the_rows_of_its_agent_only(make_service: Callable[..., In
     clock.now = START + DAY
     assert mine.sweep().expired == 1
     assert theirs.sweep().expired == 1
-
-
-@ON_FILE
-def test_a_sweep_leaves_no_trace_of_retired_rows_in_the_index(
-    service: IntentService, engine: Engine, clock: Clock
-) -> None:
-    """FTS5 only notes that a row is gone; a query passes over row and note until segments are merged."""
-    drafts = [draft(f"deployment topic{n}", expires_at=START + (DAY if n % 2 else 2 * DAY)) for n in range(2_000)]
-    service.create_many(drafts, by=OWNER)
-    clock.advance(DAY)
-    swept = 0
-    while (result := service.sweep(limit=100)).expired:
-        swept += result.expired
-    assert swept == 1_000
-    with engine.connect() as connection:
-        segments = "SELECT count(DISTINCT segid) FROM standing_intents_fts_idx"
-        assert connection.exec_driver_sql(segments).scalar_one() <= 3
-        size = "SELECT sum(length(block)) FROM standing_intents_fts_data"
-        left = connection.exec_driver_sql(size).scalar_one()
-        connection.rollback()
-        with connection.begin():
-            connection.exec_driver_sql("INSERT INTO standing_intents_fts (standing_intents_fts) VALUES ('optimize')")
-        assert left <= 1.5 * connection.exec_driver_sql(size).scalar_one()
-    assert len(service.match(said("deployment topic4", id="m1"))) == 1
-    assert not service.match(said("deployment topic5", id="m2"))
