@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 from sqlalchemy import bindparam, insert, select
 from sqlalchemy.exc import IntegrityError
-from sqlalchemy.orm.attributes import set_committed_value
 
 from intents import keys, lifecycle
 from intents.context import Block
@@ -166,8 +165,7 @@ def _prepare(work: Work, draft: IntentCreate, author: _Author, now: datetime) ->
 def _transient(**values: Any) -> StandingIntent:
     """Make a row that no session will see, and that needs no history of its attributes: a third of the cost."""
     row = StandingIntent()
-    for name, value in values.items():
-        set_committed_value(row, name, value)
+    vars(row).update(values)
     return row
 
 
