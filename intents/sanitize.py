@@ -12,6 +12,7 @@ _STRAY_JOINER: Final = regex.compile(r"(?<![^\x00-\x7f])[\u200c\u200d]|[\u200c\u
 _INVISIBLE: Final = regex.compile(r"[\p{Cc}\p{Cf}\p{Cs}--[\u200c\u200d\s\x85]]", regex.VERSION1)
 #: Composing a run of marks is quadratic in its length, and no script stacks more than a handful.
 _MARKS: Final = regex.compile(r"(\p{M}{30})\p{M}+")
+_UNSTORABLE: Final = regex.compile(r"[\p{Cs}\x00]")
 _SPACES: Final = regex.compile(r"[\s\x85\p{Z}]+")
 #: Letters that show nothing (Hangul fillers, variation selectors, the blank of Braille, …) mean something among others.
 _VISIBLE: Final = regex.compile(
@@ -29,7 +30,7 @@ def clean_line(text: str) -> str:
     Returns:
         The line; empty when nothing visible was left.
     """
-    spaced = regex.sub(r"[\p{Cs}\x00]", " ", text)
+    spaced = _UNSTORABLE.sub(" ", text)
     if _VISIBLE.search(spaced) is None:
         return ""
     visible = _STRAY_JOINER.sub("", _INVISIBLE.sub("", spaced))
@@ -44,7 +45,7 @@ def escape_line(text: str) -> str:
 
 def encodable(text: str) -> str:
     """Replace lone surrogates and NUL, which not every database driver can store, with spaces."""
-    return regex.sub(r"[\p{Cs}\x00]", " ", text)
+    return _UNSTORABLE.sub(" ", text)
 
 
 def has_forbidden_id_characters(text: str) -> bool:
