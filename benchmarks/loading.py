@@ -19,13 +19,15 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Engine, Table, create_engine, event
+from sqlalchemy import Engine, Table, create_engine, event, text
 from sqlalchemy.dialects import sqlite
 
 from intents import Identity, IntentCreate, Limits, StandingIntent, Status, keys, metadata
 from intents.index.base import encode_terms
+from intents.index.sqlite import SqliteIndex
 from intents.lifecycle import LIVE, sql_list
 from intents.policy import actor_name
+from intents.repository.work import BATCH
 from intents.settings import Settings
 from intents.triggers import anchor_candidates, canonical_keywords, choose_anchors, compile_trigger
 
@@ -100,7 +102,7 @@ def fill(path: Path, blocks: Iterable[Block]) -> int:
     """Write intents, their log and the index into a new file; return how many.
 
     The triggers are away meanwhile and the indexes are made at the end, by their own statements. What they hold
-    afterwards is the same.
+    afterwards is the same, and the full-text index is merged as after each call of `create_many`.
     """
     sqlite_engine(path).dispose()
     with _bulk_connection(path) as connection:
@@ -115,17 +117,28 @@ def fill(path: Path, blocks: Iterable[Block]) -> int:
         for block in blocks:
             pattern = _Pattern(block.family, block.agent, usage.setdefault(block.agent, Counter()), chance)
             connection.executemany(insert_statement(), pattern.rows(block.numbers))
-        connection.execute(
-            "INSERT INTO standing_intents_fts (rowid, anchors, scope)"
-            f" SELECT key, anchors, scope FROM standing_intents WHERE status IN ({sql_list(LIVE)})"
-        )
         for statement in log_statements():
             connection.execute(statement, [actor_name(OWNER), 0])
         for _, _, sql in made:
             connection.execute(sql)
-        connection.execute("COMMIT")
         count: int = connection.execute("SELECT count(*) FROM standing_intents").fetchone()[0]
+        connection.execute("COMMIT")
+    _fill_index(path, count)
     return count
+
+
+def _fill_index(path: Path, count: int) -> None:
+    engine = sqlite_engine(path)
+    rows = text(
+        "INSERT INTO standing_intents_fts (rowid, anchors, scope) SELECT key, anchors, scope FROM standing_intents"
+        f" WHERE key > :after AND key <= :last AND status IN ({sql_list(LIVE)})"
+    )
+    for after in range(0, count, BATCH):
+        last = min(count, after + BATCH)
+        with engine.begin() as connection:
+            connection.execute(rows, {"after": after, "last": last})
+            SqliteIndex().tidy(connection, moved=last - after)
+    engine.dispose()
 
 
 def insert_statement() -> str:
@@ -166,16 +179,11 @@ def fire_rows(path: Path, *, every: int, rearm_at: datetime, up_to: int | None =
         )
 
 
-def retire_rows(path: Path, *, up_to: int) -> None:
-    """Cancel the oldest rows; the triggers take each out of the index, as they do when an owner cancels it."""
-    (moment,) = _raw({"created_at": START}).values()
+def expire_rows(path: Path, *, up_to: int, at: datetime) -> None:
+    """Let the oldest rows, up to a key, expire at a moment; a sweep has yet to write it down."""
+    (moment,) = _raw({"expires_at": at}).values()
     with _bulk_connection(path) as connection:
-        connection.execute("BEGIN")
-        connection.execute(
-            "UPDATE standing_intents SET status = 'cancelled', updated_at = ?, version = version + 1 WHERE key <= ?",
-            [moment, up_to],
-        )
-        connection.execute("COMMIT")
+        connection.execute("UPDATE standing_intents SET expires_at = ? WHERE key <= ?", [moment, up_to])
 
 
 class _bulk_connection:  # noqa: N801 - used like a function
@@ -336,8 +344,8 @@ class _Pattern:
         row = values.copy()
         mark, digits = str(_MARK), str(number)
         filled = joined.replace(mark, digits).replace(_HEX, digits.encode().hex()).split(_CUT)
-        for at, text in zip(texts, filled, strict=True):
-            row[at] = text
+        for at, value in zip(texts, filled, strict=True):
+            row[at] = value
         row[0] = self._id()
         row[fingerprint] = _digest(identity.replace(mark, digits))
         if scope is not None:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.baselines import Sent, recorded
-from benchmarks.loading import START, Block, fill, fire_rows, sqlite_engine
+from benchmarks.loading import START, Block, expire_rows, fill, fire_rows, sqlite_engine
 from benchmarks.measuring import Steps, Timing, now
 from benchmarks.report import Goal, Section, Table
 from benchmarks.workloads import SHARED, Shelf, Talk, service_of
@@ -45,12 +45,8 @@ def _due_file(shelf: Shelf, kind: str, due: int) -> Path:
     fill(path, [Block(SHARED, range(due + OTHERS))])
     if kind == "rearm":
         fire_rows(path, every=1, rearm_at=START + timedelta(hours=1), up_to=due)
-        return path
-    connection = sqlite3.connect(path)
-    soon = (START + timedelta(hours=1)).strftime("%Y-%m-%d %H:%M:%S.%f")
-    connection.execute("UPDATE standing_intents SET expires_at = ? WHERE key <= ?", [soon, due])
-    connection.commit()
-    connection.close()
+    else:
+        expire_rows(path, up_to=due, at=START + timedelta(hours=1))
     return path
 
 

@@ -19,8 +19,9 @@ from typing import Any, Final
 from sqlalchemy import Engine
 from sqlalchemy.orm import sessionmaker
 
-from benchmarks.loading import OWNER, START, Block, Family, fill, fire_rows, retire_rows, sqlite_engine
+from benchmarks.loading import OWNER, START, Block, Family, expire_rows, fill, fire_rows, sqlite_engine
 from intents import Identity, IntentService, Limits, OwnerPolicy, Turn
+from intents.repository.work import BATCH
 
 LIMITS: Final = Limits(cooldown=timedelta(0), max_fires=1000)
 SHARED: Final = Family("deployment review topic{n}ou")
@@ -104,7 +105,12 @@ class Shelf:
 
     def _retired(self, path: Path, size: int) -> None:
         fill(path, [Block(SHARED, range(size + LIVE_BESIDE_RETIRED))])
-        retire_rows(path, up_to=size)
+        expire_rows(path, up_to=size, at=START)
+        engine = sqlite_engine(path)
+        service = service_of(engine)
+        while service.sweep(limit=BATCH).more:
+            pass
+        engine.dispose()
 
 
 _KINDS: Final[dict[str, Callable[[Shelf, Path, int], object]]] = {

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.loading import OWNER, START, Block, Family, fill, fire_rows, retire_rows, sqlite_engine
+from benchmarks.loading import OWNER, START, Block, Family, expire_rows, fill, fire_rows, sqlite_engine
 from benchmarks.workloads import CROWDED, OWN, SHARED, mixed_blocks, service_of
 from intents import Turn
 
@@ -82,12 +82,18 @@ def test_a_row_that_cools_down_is_as_after_a_fire(tmp_path: Path) -> None:
     assert state(tmp_path / "filled.db") == state(tmp_path / "created.db")
 
 
-def test_a_retired_row_is_as_after_a_cancellation(tmp_path: Path) -> None:
+def test_a_row_that_expires_is_as_if_created_so(tmp_path: Path) -> None:
+    soon = START + timedelta(hours=1)
     fill(tmp_path / "filled.db", [Block(SHARED, range(2))])
-    retire_rows(tmp_path / "filled.db", up_to=1)
+    expire_rows(tmp_path / "filled.db", up_to=1, at=soon)
     engine = sqlite_engine(tmp_path / "created.db")
     service = service_of(engine)
-    first, _ = (service.create(SHARED.draft(number), by=OWNER) for number in range(2))
-    service.cancel(first.id, by=OWNER)
+    first = SHARED.draft(0).model_copy(update={"expires_at": soon})
+    for draft in (first, SHARED.draft(1)):
+        service.create(draft, by=OWNER)
     engine.dispose()
+    for path in (tmp_path / "filled.db", tmp_path / "created.db"):
+        engine = sqlite_engine(path)
+        assert service_of(engine, lambda: soon).sweep().expired == 1
+        engine.dispose()
     assert state(tmp_path / "filled.db") == state(tmp_path / "created.db")
