@@ -243,7 +243,8 @@ class IntentService:
         """Write down what time has decided already: lapsed holds, expiries, ended cooldowns.
 
         Matching is right without it. Call it from a heartbeat or a cron job, again while ``more``: on SQLite it also
-        merges a part of the full-text index, which retired rows make slower until then.
+        merges a part of the full-text index, which retired rows make slower until then. Between two calls leave a tenth
+        of a second to turns that wait for SQLite's write lock.
 
         Args:
             limit: most rows to move in this call.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import os
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -205,3 +206,12 @@ def _require_file(url: URL) -> None:
 
 def _polyglot() -> Analyzer:
     return Analyzer(("en", *sorted({*STEMMERS, *UNSTEMMED} - {"en", UNDETERMINED})))
+
+
+def give_way() -> None:
+    """Pause between two batches, so that turns which wait for the write lock get it.
+
+    SQLite does not queue them: each asks again after a while of its own, at most after this time
+    (``sqliteDefaultBusyCallback``).
+    """
+    time.sleep(0.1)

@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from intents import backup as copying
 from intents.cli import options, output
-from intents.cli.database import engine_for, service_for, shown, url_of
+from intents.cli.database import engine_for, give_way, service_for, shown, url_of
 from intents.cli.errors import USAGE, CommandError
 from intents.times import parse_duration
 
@@ -75,6 +75,7 @@ def reindex(*, database: options.Database = None, agent: options.Agent = "main",
             bar.moved(result.renewed + result.kept, more=result.more)
             if not result.more:
                 break
+            give_way()
     left = f" {kept} cannot be compiled by this version and stay as they are." if kept else ""
     _said(as_json, {"renewed": renewed, "kept": kept}, f"{renewed} renewed.{left}")
 
@@ -98,6 +99,7 @@ def prune(
             bar.moved(result.intents, more=result.more)
             if not result.more:
                 break
+            give_way()
     _said(as_json, {"removed": removed, "before": moment.isoformat()}, f"{removed} removed.")
 
 

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from intents import doctor as doctoring
 from intents.cli import options, output
-from intents.cli.database import admin, engine_for, has_tables, service_for, shown, whole_id
+from intents.cli.database import admin, engine_for, give_way, has_tables, service_for, shown, whole_id
 from intents.cli.errors import REFUSED
 from intents.migrate import upgrade as upgrade_schema
 from intents.schemas import SweepResult
@@ -62,6 +62,7 @@ def sweep(
             released += result.released
             if once or not result.more:
                 break
+            give_way()
     total = SweepResult(expired=expired, rearmed=rearmed, released=released, more=result.more)
     if as_json:
         output.print_json(total)

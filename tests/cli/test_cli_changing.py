@@ -71,7 +71,9 @@ def test_sweep_writes_down_what_is_due(run: Run, database: str, ids: dict[str, s
     assert run("sweep", "-d", database).out == "0 expired, 0 rearmed, 0 released.\n"
 
 
-def test_sweep_goes_on_until_nothing_is_due_or_stops_after_one_transaction(run: Run) -> None:
+def test_sweep_goes_on_until_nothing_is_due_or_stops_after_one_transaction(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     run("upgrade", "-d", "due.db")
     engine = create_engine("sqlite:///due.db")
     past = datetime.now(UTC) - timedelta(days=2)
@@ -85,7 +87,10 @@ def test_sweep_goes_on_until_nothing_is_due_or_stops_after_one_transaction(run: 
     assert run("sweep", "-d", "due.db", "--limit", "2", "--once").out == (
         "2 expired, 0 rearmed, 0 released. More is due.\n"
     )
+    pauses: list[float] = []
+    monkeypatch.setattr(databases.time, "sleep", pauses.append)
     assert run("sweep", "-d", "due.db", "--limit", "2", "--json").json["expired"] == 3
+    assert pauses == [0.1], "turns that wait for the lock get it between two batches"
 
 
 def test_doctor_sends_a_database_without_tables_to_upgrade(run: Run) -> None:
