@@ -43,7 +43,16 @@ TABLE_NAMES: Final = frozenset(
 OLDEST_SQLITE: Final = (3, 37)
 
 Kind = Literal[
-    "table", "column", "constraint", "autoincrement", "index", "trigger", "search_index", "row", "unrepairable_row"
+    "table",
+    "column",
+    "constraint",
+    "autoincrement",
+    "index",
+    "trigger",
+    "search_index",
+    "row",
+    "unrepairable_row",
+    "statistics",
 ]
 #: Kinds that `intents.upgrade` mends by itself: all of it can be made again from the code and the rows.
 HEALED_BY_UPGRADE: Final = frozenset({"index", "trigger", "search_index"})

@@ -43,6 +43,10 @@ _EMPTY_SHADOWS: Final = {
     "config": "INSERT OR REPLACE INTO {table} VALUES ('version', 4)",
     "data": "INSERT OR REPLACE INTO {table} VALUES (1, x''), (10, x'00000000000000')",
 }
+#: Where a SQLite with STAT4 keeps what ``ANALYZE`` sampled; anybody may delete from it
+#: (https://sqlite.org/fileformat2.html#the_sqlite_stat4_table).
+_SAMPLES: Final = "sqlite_stat4"
+_OF_FTS: Final = f"tbl IN ({', '.join(repr(shadow) for shadow in ddl.FTS_SHADOWS)})"
 #: Kinds of damage to a table that only making it anew can mend.
 _NEED_REBUILD: Final = frozenset({"autoincrement", "constraint"})
 
@@ -99,7 +103,8 @@ class SqliteBlueprint:
         unclean = connection.execute(
             text(f"SELECT count(*) FROM {ddl.INTENTS} WHERE {_LIVE} AND anchors GLOB '*[^0-9a-z ]*'")
         ).scalar_one()
-        return _fts_content_problems(connection) + ([unreachable_anchors(unclean)] if unclean else [])
+        unreachable = [unreachable_anchors(unclean)] if unclean else []
+        return [*_fts_content_problems(connection), *unreachable, *_statistics_problems(connection)]
 
     def repair(self, connection: Connection, findings: Iterable[Finding]) -> list[str]:
         """Mend what can be mended of the findings; return a sentence for each thing done."""
@@ -126,6 +131,11 @@ class SqliteBlueprint:
             # Whatever happened while a trigger was missing, the index did not see.
             rebuild_fts(connection)
             done.append(f"made the full-text index {ddl.FTS} anew from the live rows")
+        if "statistics" in kinds:
+            connection.exec_driver_sql(f"DELETE FROM {_SAMPLES} WHERE {_OF_FTS}")
+            done.append(
+                "removed the planner's samples of the full-text index; connections opened from now on are faster"
+            )
         return done
 
     def _restore_objects(self, connection: Connection, impossible: set[str]) -> list[str]:
@@ -328,3 +338,13 @@ def _fts_content_problems(connection: Connection) -> list[Finding]:
     if surplus:
         found.append(Finding("row", ddl.FTS, f"{surplus} entry(ies) of the full-text index belong to no live intent"))
     return found
+
+
+def _statistics_problems(connection: Connection) -> list[Finding]:
+    """With samples of its tables at hand, SQLite plans every look-up of the full-text index anew."""
+    if not _Catalogue(connection).has("table", _SAMPLES):
+        return []
+    if not connection.exec_driver_sql(f"SELECT EXISTS (SELECT 1 FROM {_SAMPLES} WHERE {_OF_FTS})").scalar_one():
+        return []
+    message = "ANALYZE has sampled the tables behind the full-text index, which makes every turn slower"
+    return [Finding("statistics", _SAMPLES, message)]

@@ -227,3 +227,22 @@ def test_rows_that_break_a_lost_rule_stop_the_rebuild_and_are_counted(engine: En
     run(engine, f"UPDATE standing_intents SET max_fires = 1 WHERE key = {rows['cancelled']}")
     doctor.repair(engine)
     assert doctor.examine(engine) == []
+
+
+@on_sqlite_files
+def test_samples_of_the_full_text_index_are_found_and_removed(engine: Engine, rows: dict[str, int]) -> None:
+    """A SQLite with STAT4 plans every look-up of FTS5 anew once its tables were sampled."""
+    run(engine, "ANALYZE")
+    with engine.connect() as connection:
+        catalogue = connection.exec_driver_sql("SELECT name FROM sqlite_schema WHERE name = 'sqlite_stat4'").all()
+        options = connection.exec_driver_sql("PRAGMA compile_options").scalars().all()
+    assert bool(catalogue) == ("ENABLE_STAT4" in options)
+    check_schema(engine)
+    assert [finding.kind for finding in doctor.examine(engine)] == ["statistics"] * len(catalogue)
+    assert len(doctor.repair(engine)) == len(catalogue)
+    assert doctor.examine(engine) == []
+    if catalogue:
+        with engine.connect() as connection:
+            left = connection.exec_driver_sql("SELECT DISTINCT tbl FROM sqlite_stat4").scalars().all()
+        assert "standing_intents" in left
+    assert indexed(engine) == live(rows)
