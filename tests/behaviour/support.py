@@ -201,3 +201,12 @@ def load(
             )
         session.commit()
     return [row["id"] for row in rows]
+
+
+def tell_index(engine: Engine, command: str, value: int | None = None) -> None:
+    """Give FTS5 one of its commands, such as ``optimize``, or set one of its options."""
+    name, given = ("", "") if value is None else (", rank", f", {value}")
+    with engine.begin() as connection:
+        connection.exec_driver_sql(
+            f"INSERT INTO standing_intents_fts (standing_intents_fts{name}) VALUES ('{command}'{given})"
+        )

@@ -7,7 +7,7 @@ from datetime import timedelta
 from sqlalchemy import Engine
 
 from intents import IntentService
-from tests.behaviour.support import DAY, ON_FILE, OWNER, START, Clock, draft, said
+from tests.behaviour.support import DAY, ON_FILE, OWNER, START, Clock, draft, said, tell_index
 
 HOUR = timedelta(hours=1)
 
@@ -22,14 +22,6 @@ def segments(engine: Engine) -> int:
 def size(engine: Engine) -> int:
     with engine.connect() as connection:
         return int(connection.exec_driver_sql("SELECT sum(length(block)) FROM standing_intents_fts_data").scalar_one())
-
-
-def tell_index(engine: Engine, command: str, value: int | None = None) -> None:
-    name, given = ("", "") if value is None else (", rank", f", {value}")
-    with engine.begin() as connection:
-        connection.exec_driver_sql(
-            f"INSERT INTO standing_intents_fts (standing_intents_fts{name}) VALUES ('{command}'{given})"
-        )
 
 
 @ON_FILE
