@@ -27,7 +27,7 @@ NAME: Final = "create"
 SIZES: Final = (10, 1_000, 100_000)
 ROUNDS: Final = 150
 BATCH: Final = 1_000
-BATCHES: Final = 12
+BATCHES: Final = 9
 ONE_BY_ONE, MANY = "one by one", "many in one call"
 
 

@@ -141,14 +141,17 @@ REASONS: Final = """
 ### Why goals are missed
 
 - **Beside bare `sqlite3`.** Analysing the text, a session and the layers of SQLAlchemy cost about the same at every
-  size, which is much beside a query of a few hundred microseconds. The ratio falls as the database grows.
-- **Growth.** FTS5 looks each word up in every segment of its index. These databases were loaded in bulk and never
-  swept, and a sweep is what merges segments: 100,000 rows, half of them retired, answered in 5.8 ms before and in
-  0.2 ms after merging. Half a million rows that were retired in one statement show the worst of it: row and removal
-  stay side by side in a common scope until they are merged. Sweeps merge a part each time they move rows.
-- **Long turns.** Every different word, and every pair of neighbours that could be one compound, is a term to look
-  up.
-- **`ANALYZE` on a SQLite with STAT4** makes FTS5 plan every look-up anew: do not run a whole one.
+  size, which is much beside a query of a few hundred microseconds. The ratio falls with longer turns.
+- **Growth.** FTS5 looks each word up in every segment of its index. A small database has one segment; a million intents
+  that were imported in batches have three, two of them small. Imports, sweeps and reindexing begin to merge everything
+  when the smaller ones reach a quarter of the largest, so it stays at a few. The more scopes there are, the larger the
+  index is (f).
+- **`ANALYZE` on a SQLite with STAT4** (here 3.51.1) makes FTS5 plan every look-up anew, which costs two to three times
+  as much: do not run a whole one. `intents doctor --repair` removes what it left.
+- **A fire beside a turn without.** A fire writes five rows in a transaction of its own, and goes through the state
+  machine and the ORM. The faster a turn without a fire became, the larger this ratio.
+- **Long turns.** Every different word, and every pair of neighbours that could be one compound, is a term to analyse
+  and to look up; what a turn costs at least is small beside 2,000 words of it.
 - **Creating.** Compiling a keyword, pydantic and the guards of the lifecycle take most of the time of an intent;
   bare `INSERT` statements into these indexes stay below 10,000 a second here too.
 - **Sweeping.** The bare statements are hardly faster: each row that expires is rewritten, leaves five indexes and
