@@ -6,6 +6,7 @@ import gc
 import importlib
 import os
 import platform
+import random
 import sqlite3
 import statistics
 import time
@@ -115,7 +116,7 @@ def interleaved(
 ) -> list[Timing]:
     """Time several calls in turns, so that a noisy machine slows all alike.
 
-    Each round begins with another call: none always follows the same one.
+    Each round has an order of its own: what a call leaves in the processor's caches must not always help the same one.
 
     Args:
         calls: each takes the number of the round.
@@ -130,10 +131,12 @@ def interleaved(
     durations: list[list[float]] = [[] for _ in calls]
     clock = CLOCKS[_chosen]
     rounds: Iterable[int] = range(warm_up + repeats)
+    order = list(range(len(calls)))
+    chance = random.Random(1)
     with steady_memory():
         for number in steps.over(rounds, label, warm_up + repeats) if steps else rounds:
-            for offset in range(len(calls)):
-                at = (number + offset) % len(calls)
+            chance.shuffle(order)
+            for at in order:
                 started = clock()
                 calls[at](number)
                 elapsed = clock() - started

@@ -6,6 +6,7 @@ import importlib.util
 import json
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 
 from benchmarks.__main__ import SUBJECTS, main, parse
 from benchmarks.match import NAME as MATCH
+from benchmarks.measuring import interleaved
 from benchmarks.report import draw, write_page
 from tests.docs.pages import ROOT
 
@@ -157,3 +159,14 @@ def test_a_subject_is_a_program_of_its_own_too(subject: str) -> None:
     command = [sys.executable, "-m", f"benchmarks.{subject}", "--help"]
     shown = subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT).stdout
     assert f"python -m benchmarks {subject}" in " ".join(shown.split())
+
+
+def test_calls_are_timed_in_an_order_that_changes() -> None:
+    """One that always follows the same other would find its data in the processor's caches, or never."""
+    said: list[tuple[str, int]] = []
+    calls = [lambda number, name=name: said.append((name, number)) for name in "abc"]
+    timings = interleaved(calls, 10, warm_up=2)
+    assert len(timings) == 3
+    assert sorted(said) == [(name, number) for name in "abc" for number in range(12)]
+    pairs = {(before[0], after[0]) for before, after in pairwise(said) if before[1] == after[1]}
+    assert len(pairs) == 6
