@@ -91,8 +91,7 @@ def upgrade(engine_or_connection: Engine | Connection, revision: str = "head") -
 
     Raises:
         ConcurrentUpdate: another process held the lock for longer than the host's busy or lock time-out.
-        SchemaMismatch: the schema is newer than this version, damaged beyond healing, or kept by the host's history;
-            or somebody's revision lies in the installed package.
+        SchemaMismatch: the schema is too new, beyond healing or in the host's history; or a stray revision is there.
         UnsupportedDialect: neither SQLite nor PostgreSQL; SQLite too old or without FTS5; a mode that cannot undo.
         ValueError: there is no such revision above the present one.
     """
