@@ -33,7 +33,8 @@ TERMS_PER_QUERY: Final = 250
 #: Above this many rows at a term, more make no difference to the choice of an anchor.
 USAGE_BOUND: Final = 1000
 
-#: Pages that are merged at least, and one more for each so many rows that moved: eight times what a row takes there.
+#: Pages that are merged at least, and one more for each so many rows that moved; a page holds some 150 rows, so that a
+#: merge is done long before the next one begins.
 _LEAST_PAGES: Final = 16
 _ROWS_PER_PAGE: Final = 8
 #: A merge of everything begins when the smaller segments together have so many pages, and this part of the largest one.
